@@ -1,0 +1,3 @@
+"""What every test of the project starts from."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,1 @@
+"""Time: the clock everything waits on."""
