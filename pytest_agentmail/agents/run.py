@@ -108,6 +108,7 @@ class AgentRun:
             Exception: What the agent raised, unless the setting `raises` is off. The report is its
                 `agentmail_report`.
         """
+        __tracebackhide__ = True
         self._lives += 1
         self._outcome = live(agent, self, *args, **kwargs)
         report = self.report

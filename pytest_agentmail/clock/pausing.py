@@ -34,6 +34,7 @@ Wait: TypeAlias = "Generator[Pause, bool, T]"
 
 def finish(clock: Clock, wait: Wait[T]) -> T:
     """Run `wait` in this thread and return its result."""
+    __tracebackhide__ = True
     try:
         pause = next(wait)
         while True:
@@ -47,6 +48,7 @@ def finish(clock: Clock, wait: Wait[T]) -> T:
 
 async def finish_async(clock: Clock, wait: Wait[T]) -> T:
     """Run `wait` in this task and return its result."""
+    __tracebackhide__ = True
     try:
         pause = next(wait)
         while True:

@@ -130,10 +130,12 @@ class Mailbox:
             NoMatchingMail: None came in time; says what did and why it did not count.
             LeaseExpired: The lease has ended.
         """
+        __tracebackhide__ = True
         return finish(self._clock, self._waiting(Criteria(**criteria), timeout))
 
     async def wait_async(self, *, timeout: float = 10, **criteria: Unpack[Wanted]) -> Message:  # noqa: ASYNC109  (the clock's seconds, not the loop's)
         """As `wait`, without blocking the event loop."""
+        __tracebackhide__ = True
         return await finish_async(self._clock, self._waiting(Criteria(**criteria), timeout))
 
     def expect_none(self, *, within: float = 1.0, **criteria: Unpack[Wanted]) -> None:
@@ -145,10 +147,12 @@ class Mailbox:
             UnexpectedMail: One does; raised at once.
             LeaseExpired: The lease has ended.
         """
+        __tracebackhide__ = True
         finish(self._clock, self._staying_empty(Criteria(**criteria), within))
 
     async def expect_none_async(self, *, within: float = 1.0, **criteria: Unpack[Wanted]) -> None:
         """As `expect_none`, without blocking the event loop."""
+        __tracebackhide__ = True
         await finish_async(self._clock, self._staying_empty(Criteria(**criteria), within))
 
     def get(self, message_id: str) -> Message | None:
@@ -187,6 +191,7 @@ class Mailbox:
     # The two waits, written once for threads and tasks.
 
     def _waiting(self, wanted: Criteria, timeout: float) -> Wait[Message]:
+        __tracebackhide__ = True
         deadline = self._deadline(timeout)
         while True:
             with self.watching() as wakeup:
@@ -201,6 +206,7 @@ class Mailbox:
                 yield Pause(left, wakeup)
 
     def _staying_empty(self, wanted: Criteria, within: float) -> Wait[None]:
+        __tracebackhide__ = True
         deadline = self._deadline(within)
         while True:
             with self.watching() as wakeup:
