@@ -6,11 +6,13 @@ this table; so are the errors. A new setting is one more field of `Settings` and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_agentmail.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ["SETTINGS", "Setting", "Settings", "parse", "run_settings"]
 
@@ -38,7 +40,7 @@ class Setting(NamedTuple):
 
     name: str
     read: Callable[[Any], Any]
-    """Turns what was given (a string, or the value itself) into the value; else ValueError."""
+    """Turns what was given (a string, or the value itself) into the value, or raises."""
     allowed: str
     """What is allowed, for errors; starts after "expected "."""
     help: str
@@ -65,7 +67,7 @@ def _domain(value: Any) -> str:
 def _whole(least: int, most: float) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int | str):
-            raise ValueError
+            raise TypeError
         number = int(value)
         if not least <= number <= most:
             raise ValueError
@@ -76,7 +78,7 @@ def _whole(least: int, most: float) -> Callable[[Any], int]:
 
 def _seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError
+        raise TypeError
     seconds = float(value)
     if not 0 < seconds < _A_CENTURY:
         raise ValueError
@@ -170,7 +172,9 @@ def parse(name: str, value: Any, *, place: str) -> Any:
     try:
         return setting.read(value)
     except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
-        raise SettingsError(f"{place}: {value!r} is not allowed: expected {setting.allowed}") from error
+        raise SettingsError(
+            f"{place}: {value!r} is not allowed: expected {setting.allowed}"
+        ) from error
 
 
 def run_settings(given: Mapping[str, Any], *, place: str) -> dict[str, Any]:

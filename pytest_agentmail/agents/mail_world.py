@@ -16,6 +16,7 @@ from pytest_agentmail.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
 
     from pytest_agentmail.mail.post_office import Late
 
@@ -43,12 +44,10 @@ class MailWorld:
         self._hints = hints
         self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
-        self.sink = Sink(
-            self._post_office.accept, host=self.settings.host, port=self.settings.port
-        )
+        self.sink = Sink(self._post_office.accept, host=self.settings.host, port=self.settings.port)
         """The SMTP server that takes all mail."""
 
-    def __enter__(self) -> MailWorld:
+    def __enter__(self) -> Self:
         self.sink.start()
         return self
 

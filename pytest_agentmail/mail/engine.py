@@ -95,7 +95,9 @@ class Conversation(SMTP):
             session.host_name = hostname
             return [*responses[:-1], "250-PIPELINING", *responses[-1:]]
 
-        async def handle_DATA(self, server: Conversation, session: Session, envelope: Envelope) -> str:  # noqa: N802, E501, ARG002
+        async def handle_DATA(
+            self, server: Conversation, session: Session, envelope: Envelope
+        ) -> str:
             server.take(envelope)
             return "250 2.0.0 OK"
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 from pytest_agentmail.clock.pausing import Pause, Wait, finish, finish_async, ring
 from pytest_agentmail.errors import LeaseExpired
@@ -133,7 +133,7 @@ class Mailbox:
         __tracebackhide__ = True
         return finish(self._clock, self._waiting(Criteria(**criteria), timeout))
 
-    async def wait_async(self, *, timeout: float = 10, **criteria: Unpack[Wanted]) -> Message:  # noqa: ASYNC109  (the clock's seconds, not the loop's)
+    async def wait_async(self, *, timeout: float = 10, **criteria: Unpack[Wanted]) -> Message:
         """As `wait`, without blocking the event loop."""
         __tracebackhide__ = True
         return await finish_async(self._clock, self._waiting(Criteria(**criteria), timeout))

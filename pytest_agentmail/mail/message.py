@@ -20,7 +20,15 @@ class Message:
     are equally good.
     """
 
-    __slots__ = ("content", "envelope_from", "envelope_to", "id", "received_at", "seq", "visible_at")
+    __slots__ = (
+        "content",
+        "envelope_from",
+        "envelope_to",
+        "id",
+        "received_at",
+        "seq",
+        "visible_at",
+    )
 
     id: str
     """Our name for this delivery; unique, and no part of the mail."""

@@ -187,9 +187,7 @@ class _OtherThreads(logging.Filter):
         return record.thread != self._silent
 
 
-def _log_unless_disconnected(
-    loop: asyncio.AbstractEventLoop, context: dict[str, object]
-) -> None:
+def _log_unless_disconnected(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
     """A client that hangs up is no news."""
     if not isinstance(context.get("exception"), OSError):
         loop.default_exception_handler(context)

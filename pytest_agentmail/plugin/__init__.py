@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from pytest_agentmail.plugin import late, markers, options
 from pytest_agentmail.plugin.fixtures import (
     _agentmail_run,
@@ -20,7 +18,7 @@ from pytest_agentmail.plugin.fixtures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    import pytest
 
 __all__ = [
     "_agentmail_run",

@@ -19,7 +19,7 @@ def mail_to(sink: Sink) -> AbstractContextManager[None]:
     """While it is open, Django sends its mail through `sink`; pytest-django keeps it otherwise."""
     from django.test.utils import override_settings
 
-    return override_settings(
+    settings: AbstractContextManager[None] = override_settings(
         EMAIL_BACKEND=_SMTP,
         EMAIL_HOST=sink.host,
         EMAIL_PORT=sink.port,
@@ -28,6 +28,7 @@ def mail_to(sink: Sink) -> AbstractContextManager[None]:
         EMAIL_USE_TLS=False,
         EMAIL_USE_SSL=False,
     )
+    return settings
 
 
 def locmem_hint() -> str | None:

@@ -44,7 +44,9 @@ def _agentmail_world(pytestconfig: pytest.Config) -> Iterator[MailWorld]:
 
 
 @pytest.fixture
-def _agentmail_run(request: pytest.FixtureRequest, _agentmail_world: MailWorld) -> Iterator[AgentRun]:
+def _agentmail_run(
+    request: pytest.FixtureRequest, _agentmail_world: MailWorld
+) -> Iterator[AgentRun]:
     item = request.node
     with _agentmail_world.open_run(test=item.nodeid, **settings_of(item)) as run:
         yield run

@@ -37,7 +37,9 @@ class Contract:
     @property
     def wording(self) -> str:
         """The criteria in words; equal for equal criteria."""
-        flags = f" {re.RegexFlag(self.subject.flags)!r}" if isinstance(self.subject, re.Pattern) else ""
+        flags = (
+            f" {re.RegexFlag(self.subject.flags)!r}" if isinstance(self.subject, re.Pattern) else ""
+        )
         return f"subject {describe(self.subject)}{flags}"
 
     @property

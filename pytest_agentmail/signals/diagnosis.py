@@ -51,8 +51,8 @@ def advise(signal: Signal, answer: Answer, misses: Sequence[NearMiss]) -> str:
         case (SignalStatus.PROVIDER_ERROR, _):
             return (
                 f"The provider failed with {signal.last_error} since {_failing_since(signal)} and "
-                f"the budget is used up: whether the mail came is unknown. Have the provider mended, "
-                f"then start a new signal; do not have the mail sent again before."
+                f"the budget is used up: whether the mail came is unknown. Have the provider "
+                f"mended, then start a new signal; do not have the mail sent again before."
             )
         case _:
             return f"{_used_up(signal)} {_about(misses[0]) if misses else _NOTHING}"

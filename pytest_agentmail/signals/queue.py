@@ -144,7 +144,7 @@ class SignalQueue:
                 spent_content=opening.content,
                 max_checks=_checks(self._checks if checks is None else checks),
             ),
-            identity="\n".join((kind, recipient, older.token)),
+            identity=f"{kind}\n{recipient}\n{older.token}",
         )
         if signal.expected_subject != contract.wording:
             raise ContractConflict(
@@ -248,18 +248,14 @@ class SignalQueue:
     def _search(self, signal: Signal) -> tuple[Sequence[Message], Failed | None]:
         opens = signal.opens_at
         try:
-            found = self.provider.search(
-                recipient=signal.recipient, after=opens and opens - _NEAR
-            )
+            found = self.provider.search(recipient=signal.recipient, after=opens and opens - _NEAR)
         except ProviderError as error:
             return (), Failed(error.code, error.retry_after)
         except OSError as error:
             return (), Failed(type(error).__name__)
         return found, None
 
-    def _survey(
-        self, signal: Signal, contract: Contract, messages: Sequence[Message]
-    ) -> Surveyed:
+    def _survey(self, signal: Signal, contract: Contract, messages: Sequence[Message]) -> Surveyed:
         provider = self.provider
         return contract.survey(
             signal,

@@ -75,7 +75,7 @@ class Shelf:
             signal_id=signal.signal_id,
             identity=kept.record.identity,
             revision=kept.record.revision,
-            claim=signal.evidence and signal.evidence.claim,
+            claim=signal.claim,
             body=signal.model_dump_json(),
         )
         return Kept(signal, self._store.replace(record, expected=kept.record.revision))

@@ -131,7 +131,12 @@ class Signal(_Record):
     @property
     def message_id(self) -> str | None:
         """The id of the message that is its evidence."""
-        return self.evidence and self.evidence.message_id
+        return None if self.evidence is None else self.evidence.message_id
+
+    @property
+    def claim(self) -> str | None:
+        """The content it claims for itself within its run."""
+        return None if self.evidence is None else self.evidence.claim
 
     @property
     def last_error(self) -> str | None:
@@ -141,5 +146,5 @@ class Signal(_Record):
 
 def signal_id(run_id: str, kind: str, recipient: str, newer_than: str) -> str:
     """The id that this identity always has."""
-    digest = hashlib.sha256("\n".join((run_id, kind, recipient, newer_than)).encode()).digest()
+    digest = hashlib.sha256(f"{run_id}\n{kind}\n{recipient}\n{newer_than}".encode()).digest()
     return "sig-" + "".join(string.ascii_lowercase[byte % 26] for byte in digest[:16])

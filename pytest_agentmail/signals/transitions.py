@@ -52,7 +52,7 @@ class Answer(NamedTuple):
     final: bool
 
 
-# (what was observed, whether budget is left) → what is answered; a final answer is the signal's end.
+# (what was observed, whether budget is left) → what is answered; a final answer ends the signal.
 _ANSWERS = {
     (Matched, True): Answer(SignalStatus.FOUND, final=True),
     (Matched, False): Answer(SignalStatus.FOUND, final=True),

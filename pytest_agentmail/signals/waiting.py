@@ -36,9 +36,7 @@ def waiting(queue: SignalQueue, signal: Signal) -> Wait[CheckResult]:
             return result
         if clock.monotonic() >= limit:
             return queue.close(signal)
-        pause = min(
-            _seconds(clock.now(), _next_look(queue, result)), limit - clock.monotonic()
-        )
+        pause = min(_seconds(clock.now(), _next_look(queue, result)), limit - clock.monotonic())
         woken = yield from _sleeping(queue, signal, known, pause)
         failed = result.status is SignalStatus.PROVIDER_ERROR
         reason = "after_wakeup" if woken else "error_recovery" if failed else "scheduled"

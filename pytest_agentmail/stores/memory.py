@@ -41,7 +41,11 @@ class MemoryStore:
             if actual != expected:
                 raise StaleVersion(expected, actual)
             for other in signals.values():
-                if record.claim and other.claim == record.claim and other.signal_id != record.signal_id:
+                if (
+                    record.claim
+                    and other.claim == record.claim
+                    and other.signal_id != record.signal_id
+                ):
                     raise EvidenceConflict(
                         f"the mail that signal {record.signal_id} found serves {other.signal_id}"
                     )
