@@ -151,18 +151,18 @@ def test_random_seeds_do_not_repeat_addresses(suite):
     suite.makepyfile(
         """
         import random
+        import pytest
         addresses = set()
 
-        def test_one(mailbox):
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_it(number, mail_world):
             random.seed(1)
-            addresses.add(mailbox.address)
-
-        def test_two(mailbox):
-            addresses.add(mailbox.address)
-            assert len(addresses) == 2
+            with mail_world.open_run() as run:
+                assert run.mailbox.address not in addresses
+                addresses.add(run.mailbox.address)
         """
     )
-    result = suite.runpytest_subprocess(*OURS, "-p", "randomly", "-p", "no:random_order")
+    result = suite.runpytest_subprocess(*OURS, "-p", "randomly")
     result.assert_outcomes(passed=2)
 
 
