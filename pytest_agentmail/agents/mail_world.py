@@ -67,7 +67,15 @@ class MailWorld:
 
         Raises:
             SettingsError: A setting is unknown or not allowed.
+            AgentMailError: On leaving: something planned for the run never happened.
         """
+        with self.new_run(test=test, **settings) as run:
+            yield run
+            run.conclude()
+
+    @contextmanager
+    def new_run(self, *, test: str = "", **settings: Any) -> Iterator[AgentRun]:
+        """As `open_run`, for those who call `conclude` by themselves."""
         run_id = RUN_PREFIX + random_letters()
         run = AgentRun(
             run_id,

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.driver import Outcome, live
 from pytest_agentmail.agents.report import RunReport
-from pytest_agentmail.errors import SettingsError
+from pytest_agentmail.errors import AgentMailError, SettingsError
 from pytest_agentmail.mail.address import Address, stable_address, unique_address
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
+from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
 from pytest_agentmail.signals.queue import SignalQueue
+from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +55,13 @@ class AgentRun:
         self._post_office = post_office
         self._test = test
         self._look_around = look_around
-        self._sent = post_office.open(run_id)
+        self._mail = post_office.open(run_id)
         self._leased: list[Mailbox] = []
         self._lives = 0
         self._outcome: Outcome | None = None
         self.mailbox: Mailbox = self.lease()
         """The first mailbox leased to this run."""
-        self.provider = SinkProvider(post_office, run_id)
+        self.provider = WakingFaultyProvider(SinkProvider(post_office, run_id), clock)
         """`search` and `fetch`, for agents that poll by themselves."""
         self.signals = SignalQueue(
             self.provider,
@@ -122,10 +124,54 @@ class AgentRun:
         """As `drive`, from an async test: the agent runs in a thread and loop of its own."""
         return await asyncio.to_thread(self.drive, agent, *args, **kwargs)
 
+    def mail_fault(self, *faults: MailFault | SmtpFault) -> None:
+        """Let these happen to the run's mail; the values are made by `pytest_agentmail.world`.
+
+        Raises:
+            SettingsError: One of them is no fault of mail or SMTP.
+        """
+        for fault in faults:
+            match fault:
+                case MailFault():
+                    self._mail.faults.add([fault])
+                case SmtpFault():
+                    self._mail.smtp_faults.add([fault])
+                case _:
+                    raise SettingsError(
+                        f"{fault!r} is no fault of mail: expected world.mail_… or world.smtp_…"
+                    )
+
+    def provider_fault(self, *faults: ProviderFault) -> None:
+        """Let these happen to what `provider` answers; the values are made by `world`.
+
+        Raises:
+            SettingsError: One of them is no fault of a provider.
+        """
+        for fault in faults:
+            if not isinstance(fault, ProviderFault):
+                raise SettingsError(
+                    f"{fault!r} is no fault of a provider: expected world.provider_…"
+                )
+        self.provider.add(faults)
+
+    def conclude(self) -> None:
+        """Make sure that everything planned for the run has happened.
+
+        Raises:
+            AgentMailError: A fault never struck.
+        """
+        idle = [*self._mail.faults.pending(), *self.provider.pending()]
+        if idle:
+            listed = ", ".join(map(repr, idle))
+            raise AgentMailError(
+                f"never struck: {listed}; the test says less than it seems to. See that the agent "
+                f"comes to the point, or take the fault away"
+            )
+
     @property
     def sent(self) -> list[Message]:
         """What the sink accepted for this run, in order of arrival, once a mail."""
-        return list(self._sent)
+        return list(self._mail.sent)
 
     @property
     def report(self) -> RunReport:

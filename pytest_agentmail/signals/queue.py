@@ -17,7 +17,7 @@ from pytest_agentmail.errors import (
 from pytest_agentmail.mail.address import canonical
 from pytest_agentmail.mail.mailbox import Mailbox
 from pytest_agentmail.mail.matching import nearest_first
-from pytest_agentmail.providers.protocol import Knowing, Waking
+from pytest_agentmail.providers.protocol import Knowing, WakingProvider
 from pytest_agentmail.signals.backoff import Backoff
 from pytest_agentmail.signals.contract import Contract, Surveyed
 from pytest_agentmail.signals.diagnosis import advise, next_action
@@ -220,7 +220,7 @@ class SignalQueue:
 
     def arrived(self, signal: Signal) -> Sequence[Message]:
         """What the provider tells of arrivals for `signal`; nothing where it does not tell."""
-        if not isinstance(self.provider, Waking):
+        if not isinstance(self.provider, WakingProvider):
             return ()
         return self.provider.arrived(signal.recipient)
 

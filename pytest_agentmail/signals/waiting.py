@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_agentmail.clock.pausing import Pause
-from pytest_agentmail.providers.protocol import Waking
+from pytest_agentmail.providers.protocol import WakingProvider
 from pytest_agentmail.signals.signal import SignalStatus
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def waiting(queue: SignalQueue, signal: Signal) -> Wait[CheckResult]:
 
 def _next_look(queue: SignalQueue, result: CheckResult) -> datetime:
     signal = result.signal
-    told_of_mail = isinstance(queue.provider, Waking)
+    told_of_mail = isinstance(queue.provider, WakingProvider)
     failed = result.status is SignalStatus.PROVIDER_ERROR
     if result.retry_at is None or signal.checks_left <= 1 or (told_of_mail and not failed):
         return signal.expires_at
@@ -56,18 +56,18 @@ def _sleeping(
 ) -> Generator[Pause, bool, bool]:
     """Sleep; tell whether mail that matches cut it short. Other mail does not."""
     provider, clock = queue.provider, queue.clock
-    if not isinstance(provider, Waking):
+    if not isinstance(provider, WakingProvider):
         yield Pause(max(0.0, seconds))
         return False
     until = clock.monotonic() + seconds
     while True:
-        with provider.watching(signal.recipient) as wakeup:
+        with provider.watching(signal.recipient) as watch:
             if any(m.id not in known and queue.counts(signal, m) for m in queue.arrived(signal)):
                 return True
             left = until - clock.monotonic()
             if left <= 0:
                 return False
-            yield Pause(left, wakeup)
+            yield watch.pause(left)
 
 
 def _seconds(start: datetime, end: datetime) -> float:

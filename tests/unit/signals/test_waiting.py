@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -94,7 +95,7 @@ def test_hb_48_a_provider_that_asks_for_rest_is_left_alone(asking, world, clock)
     queue.provider.search = timed
     result = queue.wait(queue.expect("verification"))
     assert (result.status, len(asked_at)) == (SignalStatus.FOUND, 4)
-    assert all(later - earlier >= 2 for earlier, later in zip(asked_at, asked_at[1:], strict=False))
+    assert all(later - earlier >= 2 for earlier, later in pairwise(asked_at))
     assert reasons(result)[1:] == ["error_recovery"] * 3
 
 
