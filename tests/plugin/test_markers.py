@@ -13,7 +13,13 @@ def test_markers_are_registered_with_what_they_take(pytester):
         [
             "@pytest.mark.agentmail(domain='agentmail.example', address='unique', lease=3600.0, "
             "checks=10, within=120.0, raises=True): Settings for this test; before those of the "
-            "command line and the ini file."
+            "command line and the ini file.",
+            "",
+            "@pytest.mark.mail_fault(*faults): What goes wrong with the mail of this test; "
+            "made by pytest_agentmail.world.",
+            "",
+            "@pytest.mark.provider_fault(*faults): What goes wrong with the answers of the mail "
+            "provider; made by pytest_agentmail.world.",
         ]
     )
 
