@@ -6,10 +6,7 @@ this table; so are the errors. A new setting is one more field of `Settings` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pytest_agentmail.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,8 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Setting", "Settings", "parse", "run_settings"]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """All settings, valid and complete."""
 
     host: str = "127.0.0.1"
@@ -29,10 +25,6 @@ class Settings:
     checks: int = 10
     within: float = 120.0
     raises: bool = True
-
-    def with_(self, given: Mapping[str, Any]) -> Settings:
-        """These settings with some of them replaced by values that were parsed."""
-        return replace(self, **given)
 
 
 class Setting(NamedTuple):
@@ -154,7 +146,7 @@ SETTINGS = {
     )
 }
 
-assert set(SETTINGS) == {field.name for field in fields(Settings)}
+assert set(SETTINGS) == set(Settings._fields)
 
 
 def parse(name: str, value: Any, *, place: str) -> Any:
@@ -168,6 +160,8 @@ def parse(name: str, value: Any, *, place: str) -> Any:
     Raises:
         SettingsError: It is not allowed; names the value, the place and what is.
     """
+    from pytest_agentmail.errors import SettingsError
+
     setting = SETTINGS[name]
     try:
         return setting.read(value)
@@ -183,6 +177,8 @@ def run_settings(given: Mapping[str, Any], *, place: str) -> dict[str, Any]:
     Raises:
         SettingsError: One of them is unknown or not allowed.
     """
+    from pytest_agentmail.errors import SettingsError
+
     known = [name for name, setting in SETTINGS.items() if setting.per_run]
     for name in given:
         if name not in known:

@@ -79,7 +79,7 @@ class MailWorld:
         run_id = RUN_PREFIX + random_letters()
         run = AgentRun(
             run_id,
-            settings=self.settings.with_(run_settings(settings, place="open_run")),
+            settings=self.settings._replace(**run_settings(settings, place="open_run")),
             post_office=self._post_office,
             store=self._store,
             clock=self.clock,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from email import message_from_bytes, policy
 from email.headerregistry import Address
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage
+    from email.message import EmailMessage, MIMEPart
 
     from pytest_agentmail.world import Adversary
 
@@ -51,7 +51,7 @@ def rewritten(raw: bytes, kind: Adversary) -> bytes:
 
     Its true code and link stay as they are.
     """
-    mail = cast("EmailMessage", message_from_bytes(raw, policy=_SMTP))
+    mail = message_from_bytes(raw, policy=_SMTP)
     trick = _TRICKS[kind]
     if trick.display_name:
         _rename_sender(mail, trick.display_name)
@@ -86,7 +86,7 @@ def _paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>" if text else ""
 
 
-def _append(part: EmailMessage, subtype: str, addition: str) -> None:
+def _append(part: MIMEPart, subtype: str, addition: str) -> None:
     content = part.get_content()
     if subtype == "html" and "</body>" in content:
         content = content.replace("</body>", f"{addition}</body>", 1)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_agentmail.errors import AgentMailError, MarkerError
 from pytest_agentmail.settings import SETTINGS, Settings, run_settings
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ def provider_fault(*faults: Any) -> Sequence[Any]:
 
 
 def _all_of(faults: Sequence[Any], kinds: tuple[type, ...], allowed: str) -> Sequence[Any]:
+    from pytest_agentmail.errors import MarkerError
+
     for fault in faults:
         if not isinstance(fault, kinds):
             raise MarkerError(f"{fault!r} is not allowed: expected {allowed}")
@@ -51,7 +52,9 @@ MARKERS: dict[str, Callable[..., Any]] = {
 _SHOWN = {
     "agentmail": "agentmail({})".format(
         ", ".join(
-            f"{name}={getattr(Settings(), name)!r}" for name, s in SETTINGS.items() if s.per_run
+            f"{name}={Settings._field_defaults[name]!r}"
+            for name, s in SETTINGS.items()
+            if s.per_run
         )
     ),
     "mail_fault": "mail_fault(*faults)",
@@ -67,12 +70,19 @@ def declare(config: pytest.Config) -> None:
 
 def validate(item: pytest.Item) -> None:
     """Fail where one of the item's markers was given what is not allowed."""
-    for name in MARKERS:
-        for mark in item.iter_markers(name):
-            try:
-                read(mark)
-            except AgentMailError as error:
-                pytest.fail(str(error), pytrace=False)
+    marks = [mark for name in MARKERS for mark in item.iter_markers(name)]
+    if marks:
+        _fail_on_bad(marks)
+
+
+def _fail_on_bad(marks: Sequence[pytest.Mark]) -> None:
+    from pytest_agentmail.errors import AgentMailError
+
+    for mark in marks:
+        try:
+            read(mark)
+        except AgentMailError as error:
+            pytest.fail(str(error), pytrace=False)
 
 
 def read(mark: pytest.Mark) -> Any:
@@ -82,6 +92,8 @@ def read(mark: pytest.Mark) -> Any:
         MarkerError: Its arguments do not fit.
         SettingsError: A setting is not allowed.
     """
+    from pytest_agentmail.errors import MarkerError
+
     marker = MARKERS[mark.name]
     try:
         bound = inspect.signature(marker).bind(*mark.args, **mark.kwargs)
