@@ -6,6 +6,7 @@ import hashlib
 import re
 import secrets
 import string
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = [
@@ -59,6 +60,7 @@ def canonical(address: str) -> str:
     return Address.parse(address).base
 
 
+@lru_cache(maxsize=1024)
 def canonical_domain(domain: str) -> str:
     """`domain` in lower case and in its ASCII form (RFC 5890), so that both forms are one.
 
@@ -68,12 +70,18 @@ def canonical_domain(domain: str) -> str:
     if domain.startswith("[") and domain.endswith("]"):
         return domain.lower()
     try:
-        name = domain.encode("idna").decode("ascii").lower().removesuffix(".")
+        unicode = ".".join(map(_unicode_label, domain.lower().split(".")))
+        name = unicode.encode("idna").decode("ascii").lower().removesuffix(".")
     except UnicodeError:
         name = ""
     if not (name and len(name) <= 253 and all(map(_LABEL.fullmatch, name.split(".")))):  # noqa: PLR2004  (RFC 1035 §2.3.4)
         raise ValueError(f"{domain!r} is no domain name")
     return name
+
+
+def _unicode_label(label: str) -> str:
+    """The label's Unicode form, whichever edition of IDNA its ASCII form was made by."""
+    return label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label
 
 
 def unique_address(domain: str) -> str:

@@ -28,6 +28,7 @@ class RealTimeLoop(asyncio.SelectorEventLoop):
     _clocks = (time.monotonic,)
 
     def time(self) -> float:
+        """Seconds that pass whatever the suite froze."""
         return self._clocks[0]()
 
 

@@ -8,9 +8,10 @@ import ssl
 import threading
 from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pytest_agentmail.errors import SinkError
 from pytest_agentmail.mail.engine import Credentials, Engine, Terms
@@ -20,6 +21,7 @@ from pytest_agentmail.mail.tls import identity
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
 
     from pytest_agentmail.mail.engine import Receive
     from pytest_agentmail.mail.faults import Faults
@@ -81,11 +83,10 @@ class Sink:
         self._faults = faults
         self._errors: list[Exception] = []
         self._belongings = ExitStack()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping: asyncio.Event | None = None
+        self._stop_serving: Callable[[], object] | None = None
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> Sink:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -104,12 +105,12 @@ class Sink:
     @property
     def username(self) -> str | None:
         """With what to log in, unless `auth` is off."""
-        return self._credentials and self._credentials.username
+        return self._credentials.username if self._credentials else None
 
     @property
     def password(self) -> str | None:
         """With what to log in, unless `auth` is off."""
-        return self._credentials and self._credentials.password
+        return self._credentials.password if self._credentials else None
 
     def env(self) -> dict[str, str]:
         """The environment variables from which apps read where to send mail; see `environment`."""
@@ -147,8 +148,9 @@ class Sink:
         Raises:
             SinkError: Storing a mail failed while it ran; what went wrong is its cause.
         """
-        assert self._thread and self._loop and self._stopping
-        self._loop.call_soon_threadsafe(self._stopping.set)
+        assert self._thread
+        assert self._stop_serving
+        self._stop_serving()
         self._thread.join(_STOP_TIMEOUT)
         if self._thread.is_alive():
             raise SinkError(f"{self.url} did not stop within {_STOP_TIMEOUT:g} s")
@@ -164,16 +166,15 @@ class Sink:
         with silent_thread(), asyncio.Runner(loop_factory=RealTimeLoop) as runner:
             runner.run(self._serve(listening, terms, started))
 
-    async def _serve(
-        self, listening: socket.socket, terms: Terms, started: Future[None]
-    ) -> None:
-        loop = self._loop = asyncio.get_running_loop()
+    async def _serve(self, listening: socket.socket, terms: Terms, started: Future[None]) -> None:
+        loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._note_unless_hung_up)
-        self._stopping = asyncio.Event()
+        stopping = asyncio.Event()
+        self._stop_serving = partial(loop.call_soon_threadsafe, stopping.set)
         engine = Engine(self._receive, terms, self._errors.append)
         server = await loop.create_server(engine, sock=listening, backlog=BACKLOG)
         started.set_result(None)
-        await self._stopping.wait()
+        await stopping.wait()
         server.close()
         await engine.close()
 
