@@ -21,6 +21,7 @@ __all__ = [
 # Letters only, so that no part of an address can be taken for a code.
 _ALPHABET = string.ascii_lowercase
 _LENGTH = 16
+_DOMAIN_LIMIT = 254  # RFC 1035 §2.3.4, with the last dot
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 
 
@@ -69,12 +70,14 @@ def canonical_domain(domain: str) -> str:
     """
     if domain.startswith("[") and domain.endswith("]"):
         return domain.lower()
+    if len(domain) > _DOMAIN_LIMIT:
+        raise ValueError(f"{domain!r} is no domain name")
     try:
         unicode = ".".join(map(_unicode_label, domain.lower().split(".")))
         name = unicode.encode("idna").decode("ascii").lower().removesuffix(".")
     except UnicodeError:
         name = ""
-    if not (name and len(name) <= 253 and all(map(_LABEL.fullmatch, name.split(".")))):  # noqa: PLR2004  (RFC 1035 §2.3.4)
+    if not (len(name) <= _DOMAIN_LIMIT and all(map(_LABEL.fullmatch, name.split(".")))):
         raise ValueError(f"{domain!r} is no domain name")
     return name
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pytest_agentmail.errors import SinkError
 from pytest_agentmail.mail.engine import Credentials, Engine, Terms
@@ -21,7 +21,7 @@ from pytest_agentmail.mail.tls import identity
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from pytest_agentmail.mail.engine import Receive
     from pytest_agentmail.mail.faults import Faults
@@ -50,6 +50,7 @@ class Sink:
             before AUTH with `username` and `password`).
         directory: Where the CA file is written; a temporary one unless given.
         faults: What goes wrong, and when.
+        sleep: How a delay, which is a fault, is waited for.
 
     Raises:
         SinkError: It cannot listen there; raised by `start`.
@@ -66,6 +67,7 @@ class Sink:
         auth: str = "off",
         directory: Path | None = None,
         faults: Faults | None = None,
+        sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     ) -> None:
         self.host = host
         """The interface it listens on."""
@@ -81,6 +83,7 @@ class Sink:
         self._auth = auth
         self._directory = directory
         self._faults = faults
+        self._sleep = sleep
         self._errors: list[Exception] = []
         self._belongings = ExitStack()
         self._stop_serving: Callable[[], object] | None = None
@@ -195,6 +198,7 @@ class Sink:
             auth_first=self._auth == "required",
             credentials=_OURS if self._auth == "required" else None,
             faults=self._faults,
+            sleep=self._sleep,
         )
 
     def _note_unless_hung_up(
