@@ -19,6 +19,9 @@ class Settings(NamedTuple):
 
     host: str = "127.0.0.1"
     port: int = 0
+    tls: str = "off"
+    auth: str = "off"
+    size_limit: int = 64 * 1024 * 1024
     domain: str = "agentmail.example"
     address: str = "unique"
     lease: float = 3600.0
@@ -113,6 +116,30 @@ SETTINGS = {
             _whole(0, _HIGHEST_PORT),
             f"a whole number from 0 (any free port) to {_HIGHEST_PORT}",
             "Port the SMTP sink listens on; 0 for any free one.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
+            "tls",
+            _one_of("off", "starttls", "implicit"),
+            "'off', 'starttls' (offered) or 'implicit' (spoken from the start)",
+            "Whether and how the SMTP sink speaks TLS; needs the extra 'tls'.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
+            "auth",
+            _one_of("off", "optional", "required"),
+            "'off', 'optional' (any username and password) or 'required' (smtp_sink's)",
+            "Whether the SMTP sink lets clients log in.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
+            "size_limit",
+            _whole(1, float("inf")),
+            "a whole number of bytes, 1 or more",
+            "Bytes of the largest mail the SMTP sink takes.",
             per_run=False,
             option=True,
         ),

@@ -16,6 +16,7 @@ from pytest_agentmail.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
     from typing import Self
 
     from pytest_agentmail.mail.post_office import Late
@@ -29,6 +30,7 @@ class MailWorld:
     Args:
         settings: What holds for runs that do not say otherwise.
         hints: Each tells, when a wait failed, what may keep mail away, or None.
+        directory: Where the sink's CA file is written; a temporary one unless given.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class MailWorld:
         settings: Settings | None = None,
         *,
         hints: Sequence[Callable[[], str | None]] = (),
+        directory: Path | None = None,
     ) -> None:
         self.settings = settings or Settings()
         """What holds for runs that do not say otherwise."""
@@ -44,7 +47,15 @@ class MailWorld:
         self._hints = hints
         self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
-        self.sink = Sink(self._post_office.accept, host=self.settings.host, port=self.settings.port)
+        self.sink = Sink(
+            self._post_office.accept,
+            host=self.settings.host,
+            port=self.settings.port,
+            size_limit=self.settings.size_limit,
+            tls=self.settings.tls,
+            auth=self.settings.auth,
+            directory=directory,
+        )
         """The SMTP server that takes all mail."""
 
     def __enter__(self) -> Self:

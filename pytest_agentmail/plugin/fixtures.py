@@ -38,12 +38,16 @@ RUN = pytest.StashKey["AgentRun"]()
 
 
 @pytest.fixture(scope="session")
-def _agentmail_world(pytestconfig: pytest.Config) -> Iterator[MailWorld]:
+def _agentmail_world(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MailWorld]:
     from pytest_agentmail.agents.mail_world import MailWorld
     from pytest_agentmail.plugin.django import locmem_hint
 
     late = pytestconfig.stash.setdefault(LATE_MAIL, [])
-    with MailWorld(pytestconfig.stash[SESSION_SETTINGS], hints=[locmem_hint]) as world:
+    settings = pytestconfig.stash[SESSION_SETTINGS]
+    directory = None if settings.tls == "off" else tmp_path_factory.mktemp("agentmail")
+    with MailWorld(settings, hints=[locmem_hint], directory=directory) as world:
         yield world
     late += world.take_late()
 
