@@ -27,6 +27,7 @@ class Settings(NamedTuple):
     lease: float = 3600.0
     checks: int = 10
     within: float = 120.0
+    own_sink: bool = False
     raises: bool = True
 
 
@@ -164,6 +165,12 @@ SETTINGS = {
             "Most questions one signal may ask.",
         ),
         Setting("within", _seconds, "seconds, more than 0", "Seconds until a signal expires."),
+        Setting(
+            "own_sink",
+            _yes_or_no,
+            "true or false",
+            "Whether a run has an SMTP sink of its own, which faults before RCPT need.",
+        ),
         Setting(
             "raises",
             _yes_or_no,

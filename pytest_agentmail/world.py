@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from pytest_agentmail.errors import SettingsError
 
@@ -173,7 +173,13 @@ class SmtpFault(Word):
     Before RCPT no run is known: faults at CONNECT, EHLO and MAIL need a sink of the run's own.
     """
 
-    before_any_run: ClassVar[tuple[str, ...]] = ("CONNECT", "EHLO", "MAIL")
+    at: Command = field(default="RCPT", kw_only=True)
+    times: int = field(default=1, kw_only=True)
+
+    @property
+    def needs_own_sink(self) -> bool:
+        """Whether it strikes before it is known whom the mail is for."""
+        return self.at in {"CONNECT", "EHLO", "MAIL"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,8 +187,6 @@ class SmtpRefuses(SmtpFault):
     """The sink answers `code` (4xx or 5xx, RFC 5321 §4.2.1), so many times."""
 
     code: int
-    at: Command = "RCPT"
-    times: int = 1
 
     def __post_init__(self) -> None:
         met = isinstance(self.code, int) and 400 <= self.code < 600  # noqa: PLR2004  (RFC 5321)
@@ -196,8 +200,7 @@ class SmtpSlow(SmtpFault):
     """The sink takes `seconds` to answer, so many times."""
 
     seconds: float
-    at: Command = "DATA"
-    times: int = 1
+    at: Command = field(default="DATA", kw_only=True)
 
     def __post_init__(self) -> None:
         _seconds(self, "seconds")
@@ -209,8 +212,7 @@ class SmtpSlow(SmtpFault):
 class SmtpDropsConnection(SmtpFault):
     """The sink hangs up, so many times; `before_reply` after it has stored the mail."""
 
-    at: Command = "DATA"
-    times: int = 1
+    at: Command = field(default="DATA", kw_only=True)
 
     def __post_init__(self) -> None:
         _choice(self, "at", get_args(Command))

@@ -18,12 +18,12 @@ from pytest_agentmail.signals.queue import SignalQueue
 from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_agentmail.clock.protocol import Clock
-    from pytest_agentmail.mail.mailbox import LookAround
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
+    from pytest_agentmail.mail.sink import Sink
     from pytest_agentmail.settings import Settings
     from pytest_agentmail.stores.protocol import SignalStore
 
@@ -41,20 +41,23 @@ class AgentRun:
         run_id: str,
         *,
         settings: Settings,
+        sink: Sink,
         post_office: PostOffice,
         store: SignalStore,
         clock: Clock,
         test: str,
-        look_around: LookAround = Surroundings,
+        hints: Sequence[Callable[[], str | None]] = (),
     ) -> None:
         self.run_id = run_id
         """Names this run; no other has it."""
         self.clock = clock
         """The time everything in the run follows."""
+        self.sink = sink
+        """The SMTP server its app sends to: `smtp_sink`, or its own with `own_sink=True`."""
         self._settings = settings
         self._post_office = post_office
         self._test = test
-        self._look_around = look_around
+        self._hints = hints
         self._mail = post_office.open(run_id)
         self._leased: list[Mailbox] = []
         self._lives = 0
@@ -71,6 +74,7 @@ class AgentRun:
             mailbox=self.mailbox,
             checks=settings.checks,
             within=settings.within,
+            happened=self._mail.happened,
         )
         """The mails this run expects."""
 
@@ -134,6 +138,11 @@ class AgentRun:
             match fault:
                 case MailFault():
                     self._mail.faults.add([fault])
+                case SmtpFault(needs_own_sink=True) if not self._settings.own_sink:
+                    raise SettingsError(
+                        f"{fault!r} strikes before it is known whom the mail is for: "
+                        f"it needs agentmail(own_sink=True), and an app that sends to run.sink"
+                    )
                 case SmtpFault():
                     self._mail.smtp_faults.add([fault])
                 case _:
@@ -160,7 +169,7 @@ class AgentRun:
         Raises:
             AgentMailError: A fault never struck.
         """
-        idle = [*self._mail.faults.pending(), *self.provider.pending()]
+        idle = [*self._mail.pending(), *self.provider.pending()]
         if idle:
             listed = ", ".join(map(repr, idle))
             raise AgentMailError(
@@ -191,6 +200,12 @@ class AgentRun:
         """End the run's leases; its mail stays readable."""
         for run_id in {self.run_id, *(mailbox.run_id for mailbox in self._leased)}:
             self._post_office.release(run_id, test=self._test)
+
+    def _look_around(self) -> Surroundings:
+        hints = (hint() for hint in self._hints)
+        return Surroundings(
+            self._post_office.strays, [hint for hint in hints if hint], self._mail.happened()
+        )
 
     def _new_address(self) -> str:
         if self._settings.address == "unique":

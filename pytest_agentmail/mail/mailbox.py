@@ -43,6 +43,8 @@ class Surroundings(NamedTuple):
     """Mail the sink took for addresses that nobody has."""
     hints: Sequence[str] = ()
     """Sentences about settings that keep mail away."""
+    happened: Sequence[str] = ()
+    """Sentences about what was done to this run's mail."""
 
 
 LookAround: TypeAlias = Callable[[], Surroundings]

@@ -16,12 +16,13 @@ from pytest_agentmail.mail.content import Content
 from pytest_agentmail.mail.fate import Fate, MailFaults
 from pytest_agentmail.mail.mailbox import Mailbox
 from pytest_agentmail.mail.message import Message
+from pytest_agentmail.mail.smtp_faults import SmtpFaults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pytest_agentmail.clock.protocol import Clock
-    from pytest_agentmail.world import Adversary
+    from pytest_agentmail.world import Adversary, MailFault, SmtpFault
 
 __all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice"]
 
@@ -64,8 +65,18 @@ class RunMail:
         """Every mail accepted for it, once, in order of arrival; lost and delayed mail too."""
         self.faults = MailFaults()
         """What is to become of its mail."""
+        self.smtp_faults = SmtpFaults()
+        """What is to go wrong while it is sent."""
         self.held: list[tuple[Mailbox, Message]] = []
         """Mail that can be found only after the next one."""
+
+    def happened(self) -> list[str]:
+        """What faults did to its mail, a sentence each."""
+        return [*self.smtp_faults.notes(), *self.faults.notes()]
+
+    def pending(self) -> list[MailFault | SmtpFault]:
+        """The faults that never struck."""
+        return [*self.smtp_faults.pending(), *self.faults.pending()]
 
 
 class PostOffice:
@@ -123,6 +134,14 @@ class PostOffice:
             return self._leased.get(canonical(address))
         except ValueError:
             return None
+
+    def smtp_faults(self, recipients: Sequence[str]) -> Sequence[SmtpFaults]:
+        """The SMTP faults of the runs that have these addresses, each once."""
+        runs = {mailbox.run_id for mailbox in map(self.holder, recipients) if mailbox}
+        with self._lock:
+            return [
+                self._runs[run_id].smtp_faults for run_id in sorted(runs) if run_id in self._runs
+            ]
 
     def mailboxes(self, run_id: str) -> list[Mailbox]:
         """The mailboxes leased to a run, in the order in which they were leased."""

@@ -37,7 +37,7 @@ from pytest_agentmail.signals.waiting import waiting
 from pytest_agentmail.signals.window import Opening
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from pytest_agentmail.clock.protocol import Clock
@@ -67,6 +67,7 @@ class SignalQueue:
         checks: The most questions a signal may ask, unless `expect` says otherwise.
         within: Seconds a signal lives, unless `expect` says otherwise.
         backoff: The pauses between questions.
+        happened: Tells what was done to this run's mail, for advice.
     """
 
     def __init__(  # noqa: PLR0913  (what a run decides, each by name)
@@ -80,6 +81,7 @@ class SignalQueue:
         checks: int = 10,
         within: float = 120,
         backoff: Backoff | None = None,
+        happened: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self.provider = provider
         """Where the mail is."""
@@ -92,6 +94,7 @@ class SignalQueue:
         self._checks = checks
         self._within = within
         self._backoff = backoff or Backoff()
+        self._happened = happened
         self._contracts: dict[str, Contract] = {}
         self._answers: dict[str, CheckResult] = {}
         self._turns: dict[str, threading.RLock] = {}
@@ -299,7 +302,7 @@ class SignalQueue:
             next_action=next_action(signal, answer),
             retry_at=signal.retry_at,
             cause=signal.cause,
-            advice=advise(signal, answer, misses),
+            advice=advise(signal, answer, misses, self._happened()),
             near_misses=tuple(misses),
             discarded=sum(miss.criterion == "other run" for miss in misses),
         )

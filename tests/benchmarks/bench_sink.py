@@ -6,24 +6,15 @@ Run it with `python -m tests.benchmarks.bench_sink`, or by its path.
 from __future__ import annotations
 
 import asyncio
-import gc
-import socket
 import subprocess
 import sys
 import threading
 import time
-import tracemalloc
-from contextlib import contextmanager
-from datetime import timedelta
-from statistics import median, quantiles
+from statistics import median
 
 from aiosmtpd.smtp import SMTP
 
 from pytest_agentmail.agents.mail_world import MailWorld
-from pytest_agentmail.clock.real import RealClock
-from pytest_agentmail.mail.mailbox import Mailbox
-from pytest_agentmail.mail.post_office import PostOffice
-from pytest_agentmail.settings import Settings
 
 ROUNDS = 7
 KEPT, NEW, PARALLEL = 600, 200, 100
@@ -138,7 +129,7 @@ def server_cpu():
 
 
 def report(what, value, reach, unit):
-    print(f"{what}: {value:.2f} {unit}; reach ≤ {reach}")  # noqa: T201
+    print(f"{what}: {value:.2f} {unit}; reach ≤ {reach}")
 
 
 if __name__ == "__main__":

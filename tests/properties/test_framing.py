@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from pytest_agentmail.mail.framing import Framing
 
 # Nearly every byte matters to framing.
-texts = st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b".", b"..", b"a", b"\0", b"\xff"])).map(b"".join)
+texts = st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b".", b"..", b"a", b"\0", b"\xff"])).map(
+    b"".join
+)
 
 
 @st.composite
