@@ -23,6 +23,8 @@ from pytest_agentmail.plugin.fixtures import (
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+pytest.register_assert_rewrite("pytest_agentmail.contracts")
+
 __all__ = [
     "_agentmail_run",
     "_agentmail_world",

@@ -232,7 +232,7 @@ class SignalQueue:
                 f"next: find out what sent it, or let it count as older with newer_than="
             )
         if result.status is SignalStatus.PROVIDER_ERROR:
-            raise ProviderError(signal.last_error or "unknown", detail=result.advice)
+            raise ProviderError(result.signal.last_error or "unknown", detail=result.advice)
         return result
 
     def late(self, signal: Signal) -> list[Message]:
