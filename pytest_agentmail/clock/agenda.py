@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from pytest_agentmail.clock.inside import scope_of_thread
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_agentmail.clock.holds import Hold
+    from pytest_agentmail.clock.inside import Scope
 
 __all__ = ["Agenda", "Event", "Waiter"]
 
@@ -47,6 +50,8 @@ class Waiter:
         is_open: Whether something that the clock cannot see may wake it, such as a socket.
         woken: Whether it may go on.
         error: Why it cannot, after all.
+        dismissed: Whether its drive is over.
+        scope: The drive it belongs to.
     """
 
     deadline: int | None
@@ -55,6 +60,8 @@ class Waiter:
     is_open: bool = field(kw_only=True)
     woken: bool = field(default=False, init=False)
     error: str | None = field(default=None, init=False)
+    dismissed: bool = field(default=False, init=False)
+    scope: Scope | None = field(default_factory=scope_of_thread, init=False)
 
     # Wants to go on after every event that ran in its thread.
     restless = False

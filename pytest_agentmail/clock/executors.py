@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from pytest_agentmail.clock.inside import clock_of_thread, inside
+from pytest_agentmail.clock.inside import inside, scope_of_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,11 +65,11 @@ class _Crew:
         self, send: Callable[..., Future[T]], func: Callable[..., T], *args: Any, **kwargs: Any
     ) -> Future[T]:
         holds: list[Hold] = []
-        driver = clock_of_thread()
+        scope = scope_of_thread()
 
         def work() -> T:
             holds.append(self._begin(_name(func)))
-            with holds[0].carried(), inside(driver):
+            with holds[0].carried(), inside(scope):
                 return func(*args, **kwargs)
 
         self._count(waiting=+1)

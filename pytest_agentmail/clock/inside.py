@@ -1,4 +1,4 @@
-"""Which threads live in virtual time."""
+"""Which threads live in virtual time, and for how long."""
 
 from __future__ import annotations
 
@@ -10,37 +10,71 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_agentmail.clock.holds import Hold
     from pytest_agentmail.clock.virtual import VirtualClock
 
-__all__ = ["clock_of_thread", "inside"]
+__all__ = ["Scope", "inside", "scope_of_thread"]
 
 
-class _Inside(threading.local):
-    clock: VirtualClock | None = None
+class Scope:
+    """One drive: the threads that run in it follow `clock` until it ends.
+
+    Attributes:
+        clock: The clock that drives.
+        ended: Whether the drive is over; what still runs lives in real time again.
+    """
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.clock = clock
+        self.ended = False
+        self._holds: set[Hold] = set()
+
+    def hold(self, reason: str) -> Hold:
+        """Take a hold that ends with the drive at the latest."""
+        hold = self.clock.hold(reason)
+        self._holds.add(hold)
+        return hold
+
+    def release(self, hold: Hold) -> None:
+        """End one of its holds."""
+        self._holds.discard(hold)
+        hold.release()
+
+    def end(self) -> None:
+        """Let go of what still runs, and end what still waits on the clock."""
+        self.ended = True
+        for hold in tuple(self._holds):
+            self.release(hold)
+        self.clock.keeper.dismiss(self)
 
 
-_inside = _Inside()
+class _Here(threading.local):
+    scope: Scope | None = None
 
 
-def clock_of_thread() -> VirtualClock | None:
-    """The clock that drives the calling thread; None if it lives in real time."""
-    return _inside.clock
+_here = _Here()
+
+
+def scope_of_thread() -> Scope | None:
+    """The drive that the calling thread runs in; None if it lives in real time."""
+    scope = _here.scope
+    return None if scope is None or scope.ended else scope
 
 
 @contextmanager
-def inside(clock: VirtualClock | None) -> Iterator[None]:
-    """Have `clock` drive the calling thread; None for real time."""
-    before = _inside.clock
-    _inside.clock = clock
+def inside(scope: Scope | None) -> Iterator[None]:
+    """Run the calling thread in `scope`."""
+    before = _here.scope
+    _here.scope = scope
     try:
         yield
     finally:
-        _inside.clock = before
+        _here.scope = before
 
 
-def _leave_in_child() -> None:
-    _inside.clock = None
+def _leave() -> None:
+    _here.scope = None
 
 
-# The clock stays behind in the parent: a fork must not wait on its copy.
-os.register_at_fork(after_in_child=_leave_in_child)
+# The clock stays behind in the parent; a forked child must not wait on its copy.
+os.register_at_fork(after_in_child=_leave)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.clock.virtual import VirtualClock
 
-__all__ = ["VirtualLoop", "sleep_in_loop", "wait_in_loop"]
+__all__ = ["VirtualLoop", "sleep_in_loop", "sleep_on_timer", "wait_in_loop"]
 
 T = TypeVar("T")
 
@@ -217,11 +217,18 @@ def _deadline(clock: VirtualClock, timeout: float | None) -> int | None:
     return clock.microseconds() + max(1, whole if abs(exact - whole) < 0.01 else math.ceil(exact))
 
 
+async def sleep_on_timer(clock: VirtualClock | None, seconds: float, result: Any = None) -> Any:
+    """As `asyncio.sleep`; on a loop that follows `clock`, the task gives up its holds meanwhile."""
+    if clock is None or not _follows(clock):
+        return await _sleep(seconds, result)
+    with clock.keeper.given_up():
+        return await _sleep(seconds, result)
+
+
 async def sleep_in_loop(clock: VirtualClock, seconds: float) -> None:
     """Suspend the running task for `seconds` of `clock`, whatever loop it runs on."""
     if _follows(clock):
-        with clock.keeper.given_up():
-            await _sleep(max(0.0, seconds))
+        await sleep_on_timer(clock, max(0.0, seconds))
     else:
         await _wait_in_thread(clock, Future(), seconds)
 

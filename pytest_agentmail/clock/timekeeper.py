@@ -25,6 +25,8 @@ from pytest_agentmail.errors import ClockError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pytest_agentmail.clock.inside import Scope
+
 __all__ = ["Limits", "Timekeeper"]
 
 
@@ -57,6 +59,7 @@ class Timekeeper:
         self._end = end
         self._tell = tell
         self._parked: dict[Waiter, None] = {}
+        self._aside: dict[Waiter, None] = {}
         self._jumps = Jumps()
         self._quiet_since = WALL.monotonic()
         self._inside_event: int | None = None
@@ -79,6 +82,8 @@ class Timekeeper:
                     break
         finally:
             self._leave(waiter)
+        if waiter.dismissed:
+            raise SystemExit  # ends the thread, and is reported nowhere
         if waiter.error is not None:
             raise ClockError(waiter.error)
 
@@ -91,6 +96,30 @@ class Timekeeper:
         """Let `waiter` go on."""
         with self.lock:
             self._release(waiter)
+
+    def step_out(self, waiter: Waiter) -> None:
+        """Let time move while `waiter` blocks on something other than the clock."""
+        with self.lock:
+            self._aside[waiter] = None
+            for hold in waiter.holds:
+                hold.lift()
+            self._on_change()
+
+    def step_in(self, waiter: Waiter) -> None:
+        """Undo `step_out`; doing it again does nothing."""
+        with self.lock:
+            if waiter in self._aside:
+                del self._aside[waiter]
+                for hold in waiter.holds:
+                    hold.resume()
+
+    def dismiss(self, scope: Scope) -> None:
+        """Have the threads of a drive that is over, and still wait, end."""
+        with self.lock:
+            for waiter in tuple(self._parked):
+                if waiter.scope is scope:
+                    waiter.dismissed = True
+                    self._release(waiter)
 
     def progress(self) -> None:
         """Note that something happened that somebody waited for."""
@@ -152,7 +181,7 @@ class Timekeeper:
                 if self.holds:
                     if seconds := self._left(self._limits.held_limit):
                         return seconds
-                    self._fail(diagnosis.held(self.holds, self._parked, self._limits.held_limit))
+                    self._fail(diagnosis.held(self.holds, self._everybody(), self._limits.held_limit))
                 elif not self._wake_readable():
                     if self._is_open() and (seconds := self._left(self._limits.settle_io)):
                         return seconds
@@ -161,18 +190,23 @@ class Timekeeper:
                     elif seconds := self._left(self._patience_when_idle()):
                         return seconds
                     else:
-                        self._fail(diagnosis.idle(self._parked))
+                        self._fail(diagnosis.idle(self._everybody()))
         return None
 
     def _left(self, seconds: float) -> float:
         """How much is left of so many real seconds since the world last stirred."""
         return max(0.0, self._quiet_since + seconds - WALL.monotonic())
 
+    def _everybody(self) -> tuple[Waiter, ...]:
+        return (*self._parked, *self._aside)
+
     def _is_open(self) -> bool:
         return any(waiter.is_open for waiter in self._parked)
 
     def _patience_when_idle(self) -> float:
-        return self._limits.held_limit if self._is_open() else self._limits.idle_after
+        if self._is_open() or self._aside:
+            return self._limits.held_limit
+        return self._limits.idle_after
 
     def _wake_readable(self) -> bool:
         for waiter in self._parked:
@@ -200,7 +234,7 @@ class Timekeeper:
 
     def _jump(self, when: int, entry: Event | Waiter) -> None:
         if when > self._end:
-            self._fail(diagnosis.end_of_time(self._parked, self._tell(self._end)))
+            self._fail(diagnosis.end_of_time(self._everybody(), self._tell(self._end)))
         elif self._jumps.total >= self._limits.max_jumps:
             self._fail(diagnosis.endless(self._jumps, self._tell(self.now)))
             self._jumps.clear()

@@ -26,6 +26,7 @@ _SECOND = 1_000_000
 _MICROSECOND = datetime.timedelta(microseconds=1)
 # Far from today, so that a real time that slipped in is seen at once.
 _START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _END = datetime.datetime.max.replace(tzinfo=datetime.UTC)
 
 
@@ -65,6 +66,7 @@ class VirtualClock:
                 " add tzinfo=datetime.UTC"
             )
         self._start = start.astimezone(datetime.UTC)
+        self._epoch = (self._start - _EPOCH) // _MICROSECOND
         limits = Limits(settle_io, idle_after, held_limit, max_jumps)
         end = (_END - self._start) // _MICROSECOND
         self.keeper = Timekeeper(limits, end, lambda moment: self._at(moment).isoformat())
@@ -80,6 +82,14 @@ class VirtualClock:
     def microseconds(self) -> int:
         """Virtual microseconds since the start; exact."""
         return self.keeper.now
+
+    def timestamp(self) -> float:
+        """The current time in seconds since 1970."""
+        return self.epoch_microseconds() / _SECOND
+
+    def epoch_microseconds(self) -> int:
+        """The current time in microseconds since 1970; exact."""
+        return self._epoch + self.keeper.now
 
     def sleep(self, seconds: float) -> None:
         """Block the calling thread for `seconds` of virtual time."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["WALL"]
+__all__ = ["WALL", "unfrozen"]
 
 
-def _unfrozen(name: str) -> Any:
+def unfrozen(name: str) -> Any:
     """A function of `time`, even if this module is first imported while time is frozen."""
     return getattr(sys.modules.get("freezegun.api"), f"real_{name}", getattr(time, name))
 
@@ -23,8 +23,8 @@ class _Wall:
     __slots__ = ("monotonic", "sleep")
 
     def __init__(self) -> None:
-        self.monotonic: Callable[[], float] = _unfrozen("monotonic")
-        self.sleep: Callable[[float], None] = _unfrozen("sleep")
+        self.monotonic: Callable[[], float] = unfrozen("monotonic")
+        self.sleep: Callable[[float], None] = unfrozen("sleep")
 
 
 WALL = _Wall()
