@@ -19,12 +19,12 @@ import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_agentmail.clock import threads
 from pytest_agentmail.clock.aliases import Aliases
 from pytest_agentmail.clock.frozen import REAL_PACKAGES, following, frozen_by_us
-from pytest_agentmail.clock.inside import Scope, inside, scope_of_thread
+from pytest_agentmail.clock.inside import Scope, driver_of_thread, inside
 from pytest_agentmail.clock.loop import VirtualLoop, sleep_on_timer
 from pytest_agentmail.clock.patches import Patches
+from pytest_agentmail.clock.threads import followed
 from pytest_agentmail.clock.wall import unfrozen
 
 if TYPE_CHECKING:
@@ -68,13 +68,14 @@ def driving(
     Raises:
         ClockError: `datetime` is frozen by somebody else.
     """
-    scope = Scope(clock)
+    scope = Scope(clock, drives=True)
     with ExitStack() as stack:
         # Last of all, for other drives: the end of our freeze lays bare what they cover.
         stack.callback(_cover.renew)
         if datetime:
             stack.enter_context(following(clock))
         stack.enter_context(_cover.worn())
+        stack.enter_context(followed())
         stack.callback(scope.end)
         stack.enter_context(clock.participate(name))
         stack.enter_context(inside(scope))
@@ -123,7 +124,6 @@ class _Cover:
             self._aliases.cover(self._functions)
 
     def _put_on_the_rest(self) -> None:
-        threads.cover(self._patches)
         for module in (asyncio, asyncio.tasks):
             self._patches.put(module, "sleep", _sleep_on_loop)
         # Before 3.14 every way to make a loop leads through the policy; then there is none.
@@ -141,10 +141,10 @@ class _Cover:
         virtual = _VIRTUAL[name]
 
         def function(*args: Any) -> Any:
-            scope = scope_of_thread()
-            if scope is None or _caller() in REAL_PACKAGES:
+            clock = driver_of_thread()
+            if clock is None or _caller() in REAL_PACKAGES:
                 return self._beside[name](*args)
-            return virtual(scope.clock, *args)
+            return virtual(clock, *args)
 
         function.__name__ = function.__qualname__ = name
         return function
@@ -167,13 +167,12 @@ def _checked(seconds: float) -> float:
 
 async def _sleep_on_loop(delay: float, result: Any = None) -> Any:
     """As `asyncio.sleep`; in a drive, a step that sleeps gives up its hold meanwhile."""
-    scope = scope_of_thread()
-    return await sleep_on_timer(None if scope is None else scope.clock, delay, result)
+    return await sleep_on_timer(driver_of_thread(), delay, result)
 
 
 def _loop_maker(before: Callable[[], asyncio.AbstractEventLoop]) -> Function:
     def new_event_loop() -> asyncio.AbstractEventLoop:
-        scope = scope_of_thread()
-        return before() if scope is None else VirtualLoop(scope.clock)
+        clock = driver_of_thread()
+        return before() if clock is None else VirtualLoop(clock)
 
     return new_event_loop

@@ -1,4 +1,4 @@
-"""Which threads live in virtual time, and for how long."""
+"""Which threads take part in virtual time, and for how long."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ if TYPE_CHECKING:
     from pytest_agentmail.clock.holds import Hold
     from pytest_agentmail.clock.virtual import VirtualClock
 
-__all__ = ["Scope", "inside", "scope_of_thread"]
+__all__ = ["Scope", "driver_of_thread", "inside", "scope_of_thread"]
 
 
 class Scope:
-    """One drive: the threads that run in it follow `clock` until it ends.
+    """One drive, or one virtual loop: its threads take part in `clock` until it ends.
 
     Attributes:
-        clock: The clock that drives.
-        ended: Whether the drive is over; what still runs lives in real time again.
+        clock: The clock to take part in.
+        drives: Whether the functions of `time` follow it, too.
+        ended: Whether it is over; what still runs lives in real time again.
     """
 
-    def __init__(self, clock: VirtualClock) -> None:
+    def __init__(self, clock: VirtualClock, *, drives: bool) -> None:
         self.clock = clock
+        self.drives = drives
         self.ended = False
         self._holds: set[Hold] = set()
 
     def hold(self, reason: str) -> Hold:
-        """Take a hold that ends with the drive at the latest."""
+        """Take a hold that ends with the scope at the latest."""
         hold = self.clock.hold(reason)
         self._holds.add(hold)
         return hold
@@ -56,9 +58,15 @@ _here = _Here()
 
 
 def scope_of_thread() -> Scope | None:
-    """The drive that the calling thread runs in; None if it lives in real time."""
+    """What the calling thread takes part in; None if that is nothing."""
     scope = _here.scope
     return None if scope is None or scope.ended else scope
+
+
+def driver_of_thread() -> VirtualClock | None:
+    """The clock that the calling thread's functions of `time` follow, if any."""
+    scope = scope_of_thread()
+    return scope.clock if scope is not None and scope.drives else None
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pytest_agentmail.clock import diagnosis
 from pytest_agentmail.clock.agenda import Waiter
 from pytest_agentmail.clock.executors import submit
+from pytest_agentmail.clock.inside import Scope, driver_of_thread, inside, scope_of_thread
+from pytest_agentmail.clock.threads import followed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,6 +53,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._gate = _Gate(self)
         self._executor: ThreadPoolExecutor | None = None
         self._works: set[Future[Any]] = set()
+        self._scope = Scope(clock, drives=False)
         super().__init__(self._gate)
         # All that the loop has registered so far is its own: the pipe that wakes it.
         self._gate.own = len(self._gate.get_map())
@@ -66,10 +69,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return now
 
     def run_forever(self) -> None:
-        """Run until `stop()`; meanwhile the loop holds time whenever it has something to do."""
+        """Run until `stop()`; meanwhile the loop holds time whenever it has something to do.
+
+        Threads that are started from it take part, too.
+        """
         name = diagnosis.thread_name(threading.get_ident())
-        with self.clock.participate(f"the event loop in thread {name}"):
+        scope = self._scope if driver_of_thread() is None else scope_of_thread()
+        with self.clock.participate(f"the event loop in thread {name}"), inside(scope), followed():
             super().run_forever()
+
+    def close(self) -> None:
+        """As ever; and let go of the threads that were started from it."""
+        self._scope.end()
+        super().close()
 
     def call_soon_threadsafe(self, *args: Any, **kwargs: Any) -> asyncio.Handle:
         """As ever; and from this moment on the loop holds time, so that it runs the callback first."""
@@ -94,7 +106,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if self._executor is None:
                 self.set_default_executor(ThreadPoolExecutor(thread_name_prefix="virtual"))
             executor = self._executor
-        work = submit(self.clock, executor, executor.submit, func, *args)
+        work = submit(self.clock, executor, func, *args)
         self._works.add(work)
         work.add_done_callback(self._works.discard)
         return asyncio.wrap_future(work, loop=self)

@@ -1,4 +1,4 @@
-"""Threads of a driven agent: those it starts take part, and those that wait for others step aside.
+"""Threads of a drive or a virtual loop: those they start take part, those that wait step aside.
 
 A thread that blocks on a condition (an event, a queue, a future) or joins another thread must not
 keep time still, or what it waits for could never sleep. It takes time back in the moment in which it
@@ -7,34 +7,32 @@ is notified, and not only when it gets to run: otherwise time could move in betw
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from pytest_agentmail.clock import diagnosis
 from pytest_agentmail.clock.agenda import Waiter
-from pytest_agentmail.clock.executors import submit
+from pytest_agentmail.clock.executors import OUT_OF_PROCESS, Work, submit
 from pytest_agentmail.clock.inside import inside, scope_of_thread
+from pytest_agentmail.clock.patches import Patches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
 
     from pytest_agentmail.clock.inside import Scope
-    from pytest_agentmail.clock.patches import Patches
 
-__all__ = ["cover"]
+__all__ = ["followed"]
 
 
-def cover(patches: Patches) -> None:
-    """Replace what threads of a drive do otherwise than others."""
-    patches.put(threading.Thread, "start", _start)
-    patches.put(threading.Thread, "join", _join)
-    patches.put(threading.Condition, "wait", _wait)
-    patches.put(threading.Condition, "notify", _notify)
-    patches.put(ThreadPoolExecutor, "submit", _submit)
+# They start threads that wait for work, or for a child process; what matters is held elsewhere.
+_PLUMBING = frozenset({"asyncio", "concurrent"})
 
 
 class _Real:
@@ -47,12 +45,42 @@ class _Real:
     submit = ThreadPoolExecutor.submit
 
 
-class _Here(threading.local):
-    # Threads that an executor starts for itself wait for work; only their work takes part.
-    hires = False
+class _Cover:
+    """The replaced methods, shared by everything that needs them at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._patches = Patches()
+        self._users = 0
+
+    @contextmanager
+    def worn(self) -> Iterator[None]:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._put_on()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users:
+                    self._patches.take_back()
+
+    def _put_on(self) -> None:
+        self._patches.put(threading.Thread, "start", _start)
+        self._patches.put(threading.Thread, "join", _join)
+        self._patches.put(threading.Condition, "wait", _wait)
+        self._patches.put(threading.Condition, "notify", _notify)
+        self._patches.put(ThreadPoolExecutor, "submit", _submit)
 
 
-_here = _Here()
+_cover = _Cover()
+
+
+def followed() -> AbstractContextManager[None]:
+    """Have threads of a scope, and those they start, take part in its clock."""
+    return _cover.worn()
 
 
 class _Aside(Waiter):
@@ -107,7 +135,7 @@ _asides = _Asides()
 
 def _start(thread: threading.Thread) -> None:
     scope = scope_of_thread()
-    if scope is None or _here.hires:
+    if scope is None or _starter() in _PLUMBING:
         _Real.start(thread)
         return
     hold = scope.hold(f"thread {thread.name!r} runs")
@@ -155,17 +183,12 @@ def _submit(
     executor: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
 ) -> Future[Any]:
     scope = scope_of_thread()
-    if scope is None or _here.hires:
+    if scope is None or isinstance(fn, Work) or isinstance(executor, OUT_OF_PROCESS):
         return _Real.submit(executor, fn, *args, **kwargs)
-    return submit(scope.clock, executor, _hire(executor), fn, *args, **kwargs)
+    return submit(scope.clock, executor, fn, *args, **kwargs)
 
 
-def _hire(executor: ThreadPoolExecutor) -> Callable[..., Future[Any]]:
-    def send(fn: Callable[..., Any]) -> Future[Any]:
-        _here.hires = True
-        try:
-            return _Real.submit(executor, fn)
-        finally:
-            _here.hires = False
-
-    return send
+def _starter() -> str:
+    """The top-level package of the code that called `start`."""
+    name: str = sys._getframe(2).f_globals.get("__name__", "")  # noqa: SLF001 - as logging does
+    return name.partition(".")[0]
