@@ -48,7 +48,7 @@ class Aliases:
             module = reference()
             there = {} if module is None else vars(module)
             value = there.get(key)
-            if value is not covers[name] and id(value) in self._names:
+            if callable(value) and value is not covers[name] and id(value) in self._names:
                 self._before[id(there), key] = there, value
                 there[key] = covers[name]
 

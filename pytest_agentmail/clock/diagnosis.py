@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ __all__ = [
     "whereabouts",
 ]
 
-_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_STDLIB = os.path.dirname(os.__file__) + os.sep
+_OURS = str(Path(__file__).parents[1])
+_STDLIB = str(Path(os.__file__).parent)
 _MOST_TIMERS = 5
 
 
@@ -61,7 +62,7 @@ def end_of_time(waiters: Iterable[Waiter], end: str) -> str:
     )
 
 
-def endless(jumps: Jumps, now: str) -> str:
+def endless(jumps: Jumps, waiters: Iterable[Waiter], now: str) -> str:
     """Time moved on and on, and nothing else happened."""
     shown = jumps.most_common(_MOST_TIMERS)
     timers = "".join(f"\n  - {times:,} times: {what}" for what, times in shown)
@@ -71,6 +72,7 @@ def endless(jumps: Jumps, now: str) -> str:
         f"virtual time moved on {jumps.total:,} times, to {now}, and nothing happened that anybody"
         " waits for. Somebody polls for ever:"
         f"{timers}{more}"
+        f"{_list('waiting', waiters)}"
         "\nGive the polling an end, or raise `max_jumps` of the VirtualClock."
     )
 
@@ -99,7 +101,7 @@ def place(frame: FrameType | None) -> str:
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith((_OURS, "<frozen")) and not _is_stdlib(code.co_filename):
-            return f" at {os.path.basename(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
+            return f" at {Path(code.co_filename).name}:{frame.f_lineno} in {code.co_name}"
         frame = frame.f_back
     return ""
 

@@ -115,9 +115,9 @@ class _Bridge:
     def _freeze(self, clock: VirtualClock) -> None:
         if (other := frozen_by()) is not None:
             raise ClockError(
-                f"`datetime` is frozen by {other} already, and the virtual clock of pytest_agentmail"
-                " would set it, too. Let the run start at that time without freezing it:"
-                " VirtualClock(start=…); or mark the test agentmail(datetime=False), which leaves"
+                f"`datetime` is frozen by {other}, and the virtual clock of pytest_agentmail would"
+                f" set it, too. Drop the freeze, and have the clock start at its time:"
+                f" VirtualClock(start=…); or mark the test agentmail(datetime=False), which leaves"
                 f" `datetime` to {other}; or agentmail(clock='real')"
             )
         from freezegun import freeze_time

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
+
+from pytest_agentmail.clock.wall import WALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,9 +37,10 @@ class Hold:
     the clock. Otherwise it stands until `release()`.
     """
 
-    def __init__(self, book: Holds, reason: str, order: int) -> None:
+    def __init__(self, book: Holds, reason: str, order: int, expires: float | None) -> None:
         self.reason = reason
         self.order = order
+        self.expires = expires
         self.thread = threading.get_ident()
         self._book = book
         self._lifted = 0
@@ -78,7 +82,7 @@ class Hold:
             with self._book.lock:
                 self.resume()
 
-    def __enter__(self) -> Hold:
+    def __enter__(self) -> Self:
         _of_context.set((*_of_context.get(), self))
         return self
 
@@ -115,16 +119,32 @@ class Holds:
         self._order = count()
         self._standing: dict[Hold, None] = {}
 
-    def __bool__(self) -> bool:
+    def in_force(self) -> bool:
+        """Whether time stands still; what has had its time is released first."""
+        now = WALL.monotonic()
+        for hold in self:
+            if hold.expires is not None and hold.expires <= now:
+                hold.release()
         return bool(self._standing)
+
+    @property
+    def stand_firm(self) -> bool:
+        """Whether any of those in force ends only when it is released."""
+        return any(hold.expires is None for hold in self._standing)
+
+    def until_next_expires(self) -> float:
+        """Real seconds until one of them ends by itself."""
+        ends = [hold.expires for hold in self._standing if hold.expires is not None]
+        return max(0.0, min(ends, default=math.inf) - WALL.monotonic())
 
     def __iter__(self) -> Iterator[Hold]:
         return iter(tuple(self._standing))
 
-    def take(self, reason: str) -> Hold:
-        """Stop time from now on."""
+    def take(self, reason: str, at_most: float = math.inf) -> Hold:
+        """Stop time from now on, for `at_most` real seconds."""
+        expires = None if at_most == math.inf else WALL.monotonic() + at_most
         with self.lock:
-            hold = Hold(self, reason, next(self._order))
+            hold = Hold(self, reason, next(self._order), expires)
             self.changed(hold)
         return hold
 

@@ -21,7 +21,7 @@ class Jumps:
         self._kinds: Counter[str] = Counter()
 
     def count(self, what: str) -> None:
-        """Note a jump to the time of `what`. Of waits of ever new lengths, only the first are told apart."""
+        """Note a jump to the time of `what`; of too many kinds, only the first are told apart."""
         self.total += 1
         if what in self._kinds or len(self._kinds) < _MOST_KINDS:
             self._kinds[what] += 1

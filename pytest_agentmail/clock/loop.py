@@ -10,32 +10,36 @@ import asyncio
 import math
 import selectors
 import threading
-from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from pytest_agentmail.clock import diagnosis
 from pytest_agentmail.clock.agenda import Waiter
 from pytest_agentmail.clock.executors import submit
 from pytest_agentmail.clock.inside import Scope, driver_of_thread, inside, scope_of_thread
+from pytest_agentmail.clock.pausing import ring
 from pytest_agentmail.clock.threads import followed
+from pytest_agentmail.errors import ClockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from concurrent.futures import Executor
+    from contextvars import Context
 
     from pytest_agentmail.clock.virtual import VirtualClock
 
 __all__ = ["VirtualLoop", "sleep_in_loop", "sleep_on_timer", "wait_in_loop"]
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 # Kept here, since a drive replaces the one of asyncio.
 _sleep = asyncio.sleep
 
 # From here on the next greater float is further away than half a nanosecond.
 _COARSE = 2.0**21
+# How far a number of microseconds may be off, since it was computed from seconds.
+_NOISE = 0.01
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -83,9 +87,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._scope.end()
         super().close()
 
-    def call_soon_threadsafe(self, *args: Any, **kwargs: Any) -> asyncio.Handle:
-        """As ever; and from this moment on the loop holds time, so that it runs the callback first."""
-        handle = super().call_soon_threadsafe(*args, **kwargs)
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """As ever; and from now on the loop holds time, until it has run the callback."""
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
         self._gate.hurry()
         return handle
 
@@ -102,14 +111,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
         """Run `func` in an executor; time stands still until the loop knows the result."""
-        if executor is None:
-            if self._executor is None:
-                self.set_default_executor(ThreadPoolExecutor(thread_name_prefix="virtual"))
-            executor = self._executor
-        work = submit(self.clock, executor, func, *args)
+        work = submit(self.clock, executor or self._own_executor(), func, *args)
         self._works.add(work)
         work.add_done_callback(self._works.discard)
         return asyncio.wrap_future(work, loop=self)
+
+    def _own_executor(self) -> ThreadPoolExecutor:
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(thread_name_prefix="virtual")
+            super().set_default_executor(self._executor)
+        return self._executor
 
     async def shutdown_default_executor(self, *args: Any, **kwargs: Any) -> None:
         """Wait for the executor's work, which may take virtual time, then for its threads."""
@@ -145,7 +156,7 @@ class _Gate(selectors.BaseSelector):
             ready = self.inner.select(seconds)
             return bool(ready)
 
-        self._waiter = _ParkedLoop(self._loop, self, _deadline(clock, timeout))
+        self._waiter = _ParkedLoop(self._loop, self, timeout)
         try:
             clock.keeper.park(self._waiter, block)
         finally:
@@ -158,9 +169,7 @@ class _Gate(selectors.BaseSelector):
         if waiter is not None:
             self._loop.clock.keeper.unpark(waiter)
 
-    def register(
-        self, fileobj: Any, events: int, data: Any = None
-    ) -> selectors.SelectorKey:
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         """Pass on."""
         return self.inner.register(fileobj, events, data)
 
@@ -186,10 +195,11 @@ class _ParkedLoop(Waiter):
 
     restless = True
 
-    def __init__(self, loop: VirtualLoop, gate: _Gate, deadline: int | None) -> None:
+    def __init__(self, loop: VirtualLoop, gate: _Gate, timeout: float | None) -> None:
+        until = "for ever" if timeout is None else f"for {timeout:g} s"
         super().__init__(
-            deadline,
-            "runs the timers of an event loop",
+            _deadline(loop.clock, timeout),
+            f"an event loop sleeps {until}",
             loop.clock.keeper.holds.of_caller(),
             is_open=len(gate.get_map()) > gate.own,
         )
@@ -226,14 +236,15 @@ def _deadline(clock: VirtualClock, timeout: float | None) -> int | None:
         return None
     exact = timeout * 1_000_000
     whole = round(exact)
-    return clock.microseconds() + max(1, whole if abs(exact - whole) < 0.01 else math.ceil(exact))
+    return clock.microseconds() + max(1, whole if abs(exact - whole) < _NOISE else math.ceil(exact))
 
 
 async def sleep_on_timer(clock: VirtualClock | None, seconds: float, result: Any = None) -> Any:
     """As `asyncio.sleep`; on a loop that follows `clock`, the task gives up its holds meanwhile."""
     if clock is None or not _follows(clock):
         return await _sleep(seconds, result)
-    with clock.keeper.given_up():
+    keeper = clock.keeper
+    with keeper.given_up(keeper.holds.of_context()):
         return await _sleep(seconds, result)
 
 
@@ -247,16 +258,20 @@ async def sleep_in_loop(clock: VirtualClock, seconds: float) -> None:
 
 async def wait_in_loop(clock: VirtualClock, wakeup: Future[None], timeout: float) -> bool:
     """Suspend the running task until `wakeup` is done or `timeout` seconds of `clock` passed."""
-    if wakeup.done():
-        return True
-    if not _follows(clock):
-        await _wait_in_thread(clock, wakeup, timeout)
-        return wakeup.done()
-    wakeup.add_done_callback(lambda _: clock.keeper.progress())
+    try:
+        if not wakeup.done():
+            await (_wait_on_timer if _follows(clock) else _wait_in_thread)(clock, wakeup, timeout)
+    finally:
+        woken = not wakeup.cancel()
+    return woken
+
+
+async def _wait_on_timer(clock: VirtualClock, wakeup: Future[None], timeout: float) -> None:
+    keeper = clock.keeper
+    wakeup.add_done_callback(lambda _: keeper.progress())
     waiter = asyncio.wrap_future(wakeup)
-    with clock.keeper.given_up():
+    with keeper.given_up(keeper.holds.of_context()):
         await asyncio.wait([waiter], timeout=None if timeout == math.inf else max(0.0, timeout))
-    return wakeup.done()
 
 
 def _follows(clock: VirtualClock) -> bool:
@@ -266,9 +281,11 @@ def _follows(clock: VirtualClock) -> bool:
 
 async def _wait_in_thread(clock: VirtualClock, wakeup: Future[None], timeout: float) -> None:
     """Wait on a loop that does not follow the clock, so that it cannot be parked."""
+    keeper = clock.keeper
     loop = asyncio.get_running_loop()
-    told = loop.create_future()
+    told = asyncio.Event()
     ended: Future[None] = Future()
+    failures: list[BaseException] = []
     # In force again from the moment the thread is woken until the task goes on.
     hold = clock.hold("a task that waited goes on")
 
@@ -276,23 +293,18 @@ async def _wait_in_thread(clock: VirtualClock, wakeup: Future[None], timeout: fl
         try:
             with hold.carried():
                 clock.wait_beside_loop(ended, timeout)
-        except BaseException as error:
-            tell(told.set_exception, error)
-        else:
-            tell(told.set_result, None)
-
-    def tell(outcome: Callable[[Any], None], value: object) -> None:
+        except (ClockError, SystemExit) as error:
+            failures.append(error)
         with suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(lambda: told.done() or outcome(value))
+            loop.call_soon_threadsafe(told.set)
 
-    def end(_: object) -> None:
-        with suppress(InvalidStateError):
-            ended.set_result(None)
-
-    wakeup.add_done_callback(end)
-    threading.Thread(target=copy_context().run, args=(wait,), name="virtual wait").start()
     try:
-        await told
+        wakeup.add_done_callback(lambda _: ring(ended))
+        with keeper.given_up(keeper.holds.of_caller()):
+            threading.Thread(target=wait, name="virtual wait").start()
+            await told.wait()
     finally:
-        end(None)
+        ring(ended)
         hold.release()
+    if failures:
+        raise failures[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
+import datetime as dt
 import threading
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
@@ -20,9 +20,9 @@ class RealClock:
     would wait for ever.
     """
 
-    def now(self) -> datetime.datetime:
+    def now(self) -> dt.datetime:
         """The current time: aware, UTC; a frozen one where the suite froze it."""
-        return datetime.datetime.now(datetime.UTC)
+        return dt.datetime.now(dt.UTC)
 
     def monotonic(self) -> float:
         """Seconds that pass even while `datetime` is frozen."""
@@ -43,24 +43,35 @@ class RealClock:
         return wakeup.done()
 
     async def wait_async(self, wakeup: Future[None], timeout: float) -> bool:
-        """Suspend until `wakeup` is done or `timeout` seconds passed; tell whether it is done."""
-        if timeout > 0 and not wakeup.done():
-            loop = asyncio.get_running_loop()
-            told = loop.create_future()
+        """Suspend until `wakeup` is done or `timeout` seconds passed; tell whether it is done.
 
-            def tell() -> None:
-                with suppress(RuntimeError):  # the loop may be closed by now
-                    loop.call_soon_threadsafe(lambda: told.done() or told.set_result(None))
+        A wakeup that was not done in time is cancelled.
+        """
+        try:
+            if timeout > 0 and not wakeup.done():
+                await _told(wakeup, timeout)
+        finally:
+            woken = not wakeup.cancel()
+        return woken
 
-            timer = threading.Timer(_bounded(timeout), tell)
-            timer.daemon = True
-            timer.start()
-            try:
-                wakeup.add_done_callback(lambda _: tell())
-                await told
-            finally:
-                timer.cancel()
-        return wakeup.done()
+
+async def _told(wakeup: Future[None], seconds: float) -> None:
+    """Return when `wakeup` is done, or `seconds` have passed for a thread that counts them."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+
+    def tell() -> None:
+        with suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(told.set)
+
+    timer = threading.Timer(_bounded(seconds), tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        wakeup.add_done_callback(lambda _: tell())
+        await told.wait()
+    finally:
+        timer.cancel()
 
 
 def _bounded(seconds: float) -> float:

@@ -2,7 +2,7 @@
 
 A thread that blocks on a condition (an event, a queue, a future) or joins another thread must not
 keep time still, or what it waits for could never sleep. It takes time back in the moment in which it
-is notified, and not only when it gets to run: otherwise time could move in between.
+is notified, not when it gets to run: otherwise time could move in between.
 """
 
 from __future__ import annotations

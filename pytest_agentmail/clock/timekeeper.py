@@ -23,8 +23,9 @@ from pytest_agentmail.clock.wall import WALL
 from pytest_agentmail.errors import ClockError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from pytest_agentmail.clock.holds import Hold
     from pytest_agentmail.clock.inside import Scope
 
 __all__ = ["Limits", "Timekeeper"]
@@ -126,9 +127,8 @@ class Timekeeper:
         self._jumps.clear()
 
     @contextmanager
-    def given_up(self) -> Iterator[None]:
-        """Give up what the running task holds, while it waits on this clock."""
-        holds = self.holds.of_context()
+    def given_up(self, holds: Iterable[Hold]) -> Iterator[None]:
+        """Give up what a task holds, while it waits on this clock."""
         with self.lock:
             for hold in holds:
                 hold.lift()
@@ -168,20 +168,21 @@ class Timekeeper:
 
     def _on_change(self) -> None:
         self._quiet_since = WALL.monotonic()
-        if self._parked and not self.holds:
+        if self._parked and not self.holds.stand_firm:
             due = self.agenda.next()
             entry = due and due[1]
             next_one = entry if isinstance(entry, Waiter) else next(iter(self._parked))
             next_one.ring()
 
     def _tend(self, me: Waiter) -> float | None:
-        """Move time on until `me` is woken (None), or tell how long to block before looking again."""
+        """Move time on until `me` is woken: None; or tell for how long to block first."""
         with self.lock:
             while not me.woken:
-                if self.holds:
+                if self.holds.in_force():
                     if seconds := self._left(self._limits.held_limit):
-                        return seconds
-                    self._fail(diagnosis.held(self.holds, self._everybody(), self._limits.held_limit))
+                        return min(seconds, self.holds.until_next_expires())
+                    limit = self._limits.held_limit
+                    self._fail(diagnosis.held(self.holds, self._everybody(), limit))
                 elif not self._wake_readable():
                     if self._is_open() and (seconds := self._left(self._limits.settle_io)):
                         return seconds
@@ -236,7 +237,7 @@ class Timekeeper:
         if when > self._end:
             self._fail(diagnosis.end_of_time(self._everybody(), self._tell(self._end)))
         elif self._jumps.total >= self._limits.max_jumps:
-            self._fail(diagnosis.endless(self._jumps, self._tell(self.now)))
+            self._fail(diagnosis.endless(self._jumps, self._everybody(), self._tell(self.now)))
             self._jumps.clear()
         else:
             self._jumps.count(entry.what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import math
 import threading
 from contextlib import contextmanager
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["VirtualClock"]
 
 _SECOND = 1_000_000
-_MICROSECOND = datetime.timedelta(microseconds=1)
+_MICROSECOND = dt.timedelta(microseconds=1)
 # Far from today, so that a real time that slipped in is seen at once.
-_START = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_END = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+_START = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_END = dt.datetime.max.replace(tzinfo=dt.UTC)
 
 
 class VirtualClock:
@@ -53,7 +53,7 @@ class VirtualClock:
 
     def __init__(
         self,
-        start: datetime.datetime = _START,
+        start: dt.datetime = _START,
         *,
         settle_io: float = 0.05,
         idle_after: float = 1.0,
@@ -65,13 +65,13 @@ class VirtualClock:
                 f"a virtual clock starts at an aware time, but {start!r} has no time zone;"
                 " add tzinfo=datetime.UTC"
             )
-        self._start = start.astimezone(datetime.UTC)
+        self._start = start.astimezone(dt.UTC)
         self._epoch = (self._start - _EPOCH) // _MICROSECOND
         limits = Limits(settle_io, idle_after, held_limit, max_jumps)
         end = (_END - self._start) // _MICROSECOND
         self.keeper = Timekeeper(limits, end, lambda moment: self._at(moment).isoformat())
 
-    def now(self) -> datetime.datetime:
+    def now(self) -> dt.datetime:
         """The current time: aware, UTC."""
         return self._at(self.keeper.now)
 
@@ -103,7 +103,7 @@ class VirtualClock:
         await sleep_in_loop(self, seconds)
 
     def wait(self, wakeup: Future[None], timeout: float) -> bool:
-        """Block until `wakeup` is done or `timeout` virtual seconds passed; tell whether it is done.
+        """Block until `wakeup` is done or `timeout` seconds passed; tell whether it is done.
 
         What happens at the instant of the deadline still counts.
         """
@@ -116,7 +116,10 @@ class VirtualClock:
         self._block(self._deadline(timeout), f"waits up to {timeout:g} s", wakeup, is_open=True)
 
     async def wait_async(self, wakeup: Future[None], timeout: float) -> bool:
-        """Suspend until `wakeup` is done or `timeout` virtual seconds passed; tell whether it is."""
+        """Suspend until `wakeup` is done or `timeout` seconds passed; tell whether it is done.
+
+        A wakeup that was not done in time is cancelled.
+        """
         from pytest_agentmail.clock.loop import wait_in_loop
 
         return await wait_in_loop(self, wakeup, timeout)
@@ -133,7 +136,7 @@ class VirtualClock:
             raise ClockError(f"time cannot go backwards, but advance was asked for {seconds:g} s")
         self._block(self._deadline(seconds), f"advances the clock by {seconds:g} s", None)
 
-    def hold(self, reason: str) -> Hold:
+    def hold(self, reason: str, at_most: float = math.inf) -> Hold:
         """Keep time still until it is released.
 
         `with clock.hold("…"):` gives it up while the code inside waits on this clock. Kept in a
@@ -141,8 +144,9 @@ class VirtualClock:
 
         Args:
             reason: What is under way; listed when time cannot go on.
+            at_most: Real seconds after which it ends by itself.
         """
-        return self.keeper.holds.take(reason)
+        return self.keeper.holds.take(reason, at_most)
 
     @contextmanager
     def participate(self, name: str) -> Iterator[None]:
@@ -160,7 +164,7 @@ class VirtualClock:
         finally:
             hold.release()
 
-    def call_at(self, when: datetime.datetime, callback: Callable[[], object]) -> Event:
+    def call_at(self, when: dt.datetime, callback: Callable[[], object]) -> Event:
         """Have `callback` called when it is `when`, before anybody's deadline at that instant.
 
         It runs in the thread of somebody who waits, while time stands still, and must not wait
@@ -178,8 +182,8 @@ class VirtualClock:
         """Have `callback` called in `seconds`; see `call_at`."""
         return self.call_at(self._at(self.keeper.now + _microseconds(seconds)), callback)
 
-    def _at(self, moment: int) -> datetime.datetime:
-        return self._start + datetime.timedelta(microseconds=moment)
+    def _at(self, moment: int) -> dt.datetime:
+        return self._start + dt.timedelta(microseconds=moment)
 
     def _deadline(self, seconds: float) -> int | None:
         return None if seconds == math.inf else self.keeper.now + _microseconds(seconds)
@@ -229,9 +233,7 @@ class _BlockedThread(Waiter):
 
     def describe(self) -> str:
         thread = self._thread
-        return (
-            f"thread {diagnosis.thread_name(thread)} {self.what}{diagnosis.whereabouts(thread)}"
-        )
+        return f"thread {diagnosis.thread_name(thread)} {self.what}{diagnosis.whereabouts(thread)}"
 
 
 def _microseconds(seconds: float) -> int:
