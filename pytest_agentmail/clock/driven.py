@@ -49,6 +49,8 @@ _VIRTUAL: dict[str, Function] = {
 }
 # freezegun freezes these, too; threads that we do not drive need them as they are.
 _STEADY = frozenset(_VIRTUAL) - {"time", "time_ns"}
+# These call functions on behalf of others; they do not sleep themselves.
+_MIDDLEMEN = frozenset({"asyncio", "concurrent", "threading"})
 
 
 @contextmanager
@@ -139,10 +141,11 @@ class _Cover:
 
     def _dispatch(self, name: str) -> Function:
         virtual = _VIRTUAL[name]
+        real = REAL_PACKAGES - _MIDDLEMEN if name == "sleep" else REAL_PACKAGES
 
         def function(*args: Any) -> Any:
             clock = driver_of_thread()
-            if clock is None or _caller() in REAL_PACKAGES:
+            if clock is None or _caller() in real:
                 return self._beside[name](*args)
             return virtual(clock, *args)
 

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from pytest_agentmail.clock.holds import Hold
     from pytest_agentmail.clock.virtual import VirtualClock
 
-__all__ = ["Scope", "driver_of_thread", "inside", "scope_of_thread"]
+__all__ = ["Dismissed", "Scope", "driver_of_thread", "inside", "scope_of_thread"]
+
+
+class Dismissed(BaseException):
+    """The drive is over, and the thread was still waiting on its clock; ends the thread."""
 
 
 class Scope:

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 from pytest_agentmail.clock import diagnosis
 from pytest_agentmail.clock.agenda import Waiter
 from pytest_agentmail.clock.executors import submit
-from pytest_agentmail.clock.inside import Scope, driver_of_thread, inside, scope_of_thread
+from pytest_agentmail.clock.inside import (
+    Dismissed,
+    Scope,
+    driver_of_thread,
+    inside,
+    scope_of_thread,
+)
 from pytest_agentmail.clock.pausing import ring
 from pytest_agentmail.clock.threads import followed
 from pytest_agentmail.errors import ClockError
@@ -293,7 +299,7 @@ async def _wait_in_thread(clock: VirtualClock, wakeup: Future[None], timeout: fl
         try:
             with hold.carried():
                 clock.wait_beside_loop(ended, timeout)
-        except (ClockError, SystemExit) as error:
+        except (ClockError, Dismissed) as error:
             failures.append(error)
         with suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(told.set)

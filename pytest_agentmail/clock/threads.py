@@ -11,14 +11,14 @@ import sys
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from pytest_agentmail.clock import diagnosis
 from pytest_agentmail.clock.agenda import Waiter
 from pytest_agentmail.clock.executors import OUT_OF_PROCESS, Work, submit
-from pytest_agentmail.clock.inside import inside, scope_of_thread
+from pytest_agentmail.clock.inside import Dismissed, inside, scope_of_thread
 from pytest_agentmail.clock.patches import Patches
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _start(thread: threading.Thread) -> None:
 
     def run_inside() -> None:
         try:
-            with inside(scope), hold.carried():
+            with suppress(Dismissed), inside(scope), hold.carried():
                 run()
         finally:
             _asides.call_back(thread)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from pytest_agentmail.clock import diagnosis
 from pytest_agentmail.clock.agenda import Agenda, Event, Waiter
 from pytest_agentmail.clock.holds import Holds
+from pytest_agentmail.clock.inside import Dismissed
 from pytest_agentmail.clock.jumps import Jumps
 from pytest_agentmail.clock.wall import WALL
 from pytest_agentmail.errors import ClockError
@@ -84,7 +85,7 @@ class Timekeeper:
         finally:
             self._leave(waiter)
         if waiter.dismissed:
-            raise SystemExit  # ends the thread, and is reported nowhere
+            raise Dismissed
         if waiter.error is not None:
             raise ClockError(waiter.error)
 
