@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.clock.virtual import VirtualClock
 
-__all__ = ["REAL_PACKAGES", "following", "frozen_by", "frozen_by_us"]
+__all__ = ["REAL_PACKAGES", "following", "frozen_by", "frozen_by_us", "warm"]
 
 # These wait for real things, or measure the suite itself.
 REAL_PACKAGES = frozenset(
@@ -67,6 +67,15 @@ def frozen_by() -> str | None:
 def frozen_by_us() -> bool:
     """Whether our clock sets `datetime` right now."""
     return _bridge.factory is not None
+
+
+def warm() -> None:
+    """Spend once what the first freeze costs: importing freezegun, and its scan of all modules."""
+    from freezegun import freeze_time
+
+    freezer = freeze_time(ignore=list(_IGNORE))
+    freezer.start()
+    freezer.stop()
 
 
 @contextmanager

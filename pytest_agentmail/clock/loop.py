@@ -167,6 +167,8 @@ class _Gate(selectors.BaseSelector):
             clock.keeper.park(self._waiter, block)
         finally:
             self._waiter = None
+        # All that the world does at this instant comes before the loop's timers.
+        clock.keeper.run_due()
         return ready
 
     def hurry(self) -> None:
@@ -265,7 +267,9 @@ async def sleep_in_loop(clock: VirtualClock, seconds: float) -> None:
 async def wait_in_loop(clock: VirtualClock, wakeup: Future[None], timeout: float) -> bool:
     """Suspend the running task until `wakeup` is done or `timeout` seconds of `clock` passed."""
     try:
-        if not wakeup.done():
+        if timeout <= 0:
+            clock.keeper.run_due()
+        elif not wakeup.done():
             await (_wait_on_timer if _follows(clock) else _wait_in_thread)(clock, wakeup, timeout)
     finally:
         woken = not wakeup.cancel()
@@ -277,7 +281,7 @@ async def _wait_on_timer(clock: VirtualClock, wakeup: Future[None], timeout: flo
     wakeup.add_done_callback(lambda _: keeper.progress())
     waiter = asyncio.wrap_future(wakeup)
     with keeper.given_up(keeper.holds.of_context()):
-        await asyncio.wait([waiter], timeout=None if timeout == math.inf else max(0.0, timeout))
+        await asyncio.wait([waiter], timeout=None if timeout == math.inf else timeout)
 
 
 def _follows(clock: VirtualClock) -> bool:

@@ -1,8 +1,8 @@
 """Threads of a drive or a virtual loop: those they start take part, those that wait step aside.
 
 A thread that blocks on a condition (an event, a queue, a future) or joins another thread must not
-keep time still, or what it waits for could never sleep. It takes time back in the moment in which it
-is notified, not when it gets to run: otherwise time could move in between.
+keep time still, or what it waits for could never sleep. It takes time back in the moment in which
+it is notified, not when it gets to run: otherwise time could move in between.
 """
 
 from __future__ import annotations
