@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ class Event:
 
 
 @dataclass(eq=False)
-class Waiter:
+class Waiter(ABC):
     """A thread or an event loop that waits for the clock.
 
     Attributes:
@@ -66,17 +67,16 @@ class Waiter:
     # Wants to go on after every event that ran in its thread.
     restless = False
 
-    def ring(self) -> None:
+    def ring(self) -> None:  # noqa: B027 - those that never look at the clock keep this
         """Make it look at the clock again."""
-        raise NotImplementedError
 
     def readable(self) -> bool:
         """Whether a socket it waits for has something to say."""
         return False
 
+    @abstractmethod
     def describe(self) -> str:
         """Who waits, and for what."""
-        raise NotImplementedError
 
 
 class Agenda:

@@ -57,17 +57,17 @@ class Aliases:
         for (_, key), (there, value) in self._before.items():
             there[key] = value
         self._before.clear()
-        fresh = len(self._found)
-        self._search({id(cover): name for name, cover in covers.items()})
-        for reference, key, name in self._found[fresh:]:
-            if (module := reference()) is not None:
-                setattr(module, key, originals[name])
+        for module, key, name in self._search({id(covers[name]): name for name in covers}):
+            setattr(module, key, originals[name])
 
-    def _search(self, names: Mapping[int, str]) -> None:
+    def _search(self, names: Mapping[int, str]) -> list[tuple[ModuleType, str, str]]:
+        fresh = []
         for module in self._new_modules():
             for key, value in tuple(vars(module).items()):
                 if (name := names.get(id(value))) is not None:
-                    self._found.append((weakref.ref(module), key, name))
+                    fresh.append((module, key, name))
+        self._found += [(weakref.ref(module), key, name) for module, key, name in fresh]
+        return fresh
 
     def _new_modules(self) -> Iterator[ModuleType]:
         for name, module in tuple(sys.modules.items()):

@@ -129,9 +129,8 @@ class _Cover:
         for module in (asyncio, asyncio.tasks):
             self._patches.put(module, "sleep", _sleep_on_loop)
         # Before 3.14 every way to make a loop leads through the policy; then there is none.
-        owners: tuple[Any, ...] = (asyncio, asyncio.events)
-        if sys.version_info < (3, 14):
-            owners = (asyncio.get_event_loop_policy(),)
+        is_old = sys.version_info < (3, 14)
+        owners = (asyncio.get_event_loop_policy(),) if is_old else (asyncio, asyncio.events)
         for owner in owners:
             self._patches.put(owner, "new_event_loop", _loop_maker(owner.new_event_loop))
 

@@ -101,6 +101,7 @@ class _Crew:
 
     def count(self, clock: VirtualClock, waiting: int = 0, running: int = 0) -> None:
         """Note that so much more, or less, work waits or runs."""
+        """Note that so much more, or less, work waits or runs."""
         with clock.keeper.lock:
             self._waiting += waiting
             self._running += running

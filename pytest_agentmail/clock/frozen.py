@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_agentmail.errors import ClockError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_agentmail.clock.virtual import VirtualClock
 
@@ -100,6 +100,7 @@ class _Bridge:
         self._lock = threading.Lock()
         self._clock: VirtualClock | None = None
         self._freezer: Any = None
+        self._move: Callable[[], None]
         self._users = 0
 
     def start(self, clock: VirtualClock) -> None:
@@ -116,8 +117,9 @@ class _Bridge:
     def stop(self) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0 and self._clock is not None:
-                self._clock.keeper.movers.remove(self._move)
+            if not self._users and self._clock is not None:
+                with self._clock.keeper.lock:
+                    self._clock.keeper.movers.remove(self._move)
                 self._freezer.stop()
                 self._clock = self._freezer = self.factory = None
 
@@ -134,11 +136,9 @@ class _Bridge:
         freezer = freeze_time(clock.now(), real_asyncio=True, ignore=list(_IGNORE))
         self.factory = freezer.start()
         self._freezer, self._clock = freezer, clock
-        clock.keeper.movers.append(self._move)
-
-    def _move(self) -> None:
-        if self._clock is not None:
-            self.factory.move_to(self._clock.now())
+        self._move = lambda: self.factory.move_to(clock.now())
+        with clock.keeper.lock:
+            clock.keeper.movers.append(self._move)
 
 
 _bridge = _Bridge()

@@ -99,6 +99,13 @@ class Timekeeper:
         with self.lock:
             self._release(waiter)
 
+    def schedule(self, when: int, callback: Callable[[], object]) -> Event:
+        """Enter an event of the world, and have somebody who waits look at it."""
+        with self.lock:
+            event = self.agenda.call(max(when, self.now), callback)
+            self._on_change()
+        return event
+
     def run_due(self) -> None:
         """Let the world do what is due by now, without waiting for anybody."""
         with self.lock:

@@ -174,13 +174,11 @@ class VirtualClock:
         Returns:
             The event, which can be cancelled.
         """
-        moment = max(self.keeper.now, (when - self._start) // _MICROSECOND)
-        with self.keeper.lock:
-            return self.keeper.agenda.call(moment, callback)
+        return self.keeper.schedule((when - self._start) // _MICROSECOND, callback)
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Event:
         """Have `callback` called in `seconds`; see `call_at`."""
-        return self.call_at(self._at(self.keeper.now + _microseconds(seconds)), callback)
+        return self.keeper.schedule(self.keeper.now + _microseconds(seconds), callback)
 
     def _at(self, moment: int) -> dt.datetime:
         return self._start + dt.timedelta(microseconds=moment)
