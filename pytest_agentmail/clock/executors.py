@@ -70,6 +70,7 @@ class Work(Generic[T]):
         self._hold: Hold | None = None
 
     def __call__(self) -> T:
+        """Do the work, in the executor's thread."""
         func, args, kwargs = self._call
         self._hold = self._clock.hold(f"{_name(func)} runs in an executor")
         self._crew.count(self._clock, waiting=-1, running=+1)
@@ -100,7 +101,6 @@ class _Crew:
         self._handover: Hold | None = None
 
     def count(self, clock: VirtualClock, waiting: int = 0, running: int = 0) -> None:
-        """Note that so much more, or less, work waits or runs."""
         """Note that so much more, or less, work waits or runs."""
         with clock.keeper.lock:
             self._waiting += waiting

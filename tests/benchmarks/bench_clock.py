@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import sys
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
@@ -38,9 +39,8 @@ def against(
     body(), other()
     pairs = [(timed(body), timed(other)) for _ in range(rounds)]
     ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
-    print(
-        f"{name}: {ours * 1e3:.3f} ms; {beside}: {theirs * 1e3:.3f} ms; ratio {ours / theirs:.3f}"
-    )
+    figures = f"{ours * 1e3:.3f} ms; {beside}: {theirs * 1e3:.3f} ms; ratio {ours / theirs:.3f}"
+    sys.stdout.write(f"{name}: {figures}\n")
 
 
 def wait_in_thread() -> None:
