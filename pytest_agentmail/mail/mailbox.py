@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
-from pytest_agentmail.clock.pausing import Pause, Wait, finish, finish_async, ring
+from pytest_agentmail.clock.pausing import Wait, Watch, finish, finish_async, ring
 from pytest_agentmail.errors import LeaseExpired
 from pytest_agentmail.mail.explaining import nothing_matched, something_arrived
 from pytest_agentmail.mail.matching import Criteria
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
     from datetime import datetime, timedelta
     from typing import Unpack
 
@@ -42,6 +43,8 @@ class Surroundings(NamedTuple):
     """Mail the sink took for addresses that nobody has."""
     hints: Sequence[str] = ()
     """Sentences about settings that keep mail away."""
+    happened: Sequence[str] = ()
+    """Sentences about what was done to this run's mail."""
 
 
 LookAround: TypeAlias = Callable[[], Surroundings]
@@ -177,16 +180,25 @@ class Mailbox:
             ring(waiter)
 
     @contextmanager
-    def watching(self) -> Iterator[Future[None]]:
-        """A wakeup that the next announced message resolves."""
-        wakeup: Future[None] = Future()
+    def watching(self) -> Iterator[Watch]:
+        """What to sleep on until there may be more to see."""
+        watch = Watch(self._until_next_visible)
         with self._lock:
-            self._waiters.add(wakeup)
+            self._waiters.add(watch.wakeup)
         try:
-            yield wakeup
+            yield watch
         finally:
             with self._lock:
-                self._waiters.discard(wakeup)
+                self._waiters.discard(watch.wakeup)
+
+    def _until_next_visible(self) -> float:
+        """Seconds until a message that is here already can be found."""
+        now = self._clock.now()
+        with self._lock:
+            hidden = [
+                m.visible_at for m in self._messages if m.visible_at > max(now, m.received_at)
+            ]
+        return (min(hidden) - now).total_seconds() if hidden else inf
 
     # The two waits, written once for threads and tasks.
 
@@ -194,7 +206,7 @@ class Mailbox:
         __tracebackhide__ = True
         deadline = self._deadline(timeout)
         while True:
-            with self.watching() as wakeup:
+            with self.watching() as watch:
                 message = self._take(wanted)
                 if message is not None:
                     return message
@@ -203,20 +215,20 @@ class Mailbox:
                     raise nothing_matched(
                         self, wanted, timeout, self._handed_out, self._look_around()
                     )
-                yield Pause(left, wakeup)
+                yield watch.pause(left)
 
     def _staying_empty(self, wanted: Criteria, within: float) -> Wait[None]:
         __tracebackhide__ = True
         deadline = self._deadline(within)
         while True:
-            with self.watching() as wakeup:
+            with self.watching() as watch:
                 message = self._take(wanted)
                 if message is not None:
                     raise something_arrived(self, wanted, message)
                 left = deadline - self._clock.monotonic()
                 if left <= 0:
                     return
-                yield Pause(left, wakeup)
+                yield watch.pause(left)
 
     def _deadline(self, timeout: float) -> float:
         if not timeout >= 0:

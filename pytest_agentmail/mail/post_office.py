@@ -6,18 +6,23 @@ import itertools
 import threading
 from collections import deque
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_agentmail.errors import SettingsError
-from pytest_agentmail.mail.address import Address, canonical, canonical_domain
+from pytest_agentmail.mail.address import Address, canonical, canonical_domain, unique_address
 from pytest_agentmail.mail.content import Content
+from pytest_agentmail.mail.fate import Fate, MailFaults
 from pytest_agentmail.mail.mailbox import Mailbox
 from pytest_agentmail.mail.message import Message
+from pytest_agentmail.mail.smtp_faults import SmtpFaults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pytest_agentmail.clock.protocol import Clock
+    from pytest_agentmail.world import Adversary, MailFault, SmtpFault
 
 __all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice"]
 
@@ -26,6 +31,9 @@ RUN_HEADER = "X-Agentmail-Run"
 
 RUN_PREFIX = "run-"
 """How every run id begins; a `+tag` that begins so is a run's token."""
+
+NEVER = datetime.max.replace(tzinfo=UTC)
+"""When a mail becomes visible that waits for another one."""
 
 _STRAYS_KEPT = 200
 
@@ -49,6 +57,28 @@ class Acceptance:
             mailbox.announce(message)
 
 
+class RunMail:
+    """What the post office knows of one run."""
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        """Every mail accepted for it, once, in order of arrival; lost and delayed mail too."""
+        self.faults = MailFaults()
+        """What is to become of its mail."""
+        self.smtp_faults = SmtpFaults()
+        """What is to go wrong while it is sent."""
+        self.held: list[tuple[Mailbox, Message]] = []
+        """Mail that can be found only after the next one."""
+
+    def happened(self) -> list[str]:
+        """What faults did to its mail, a sentence each."""
+        return [*self.smtp_faults.notes(), *self.faults.notes()]
+
+    def pending(self) -> list[MailFault | SmtpFault]:
+        """The faults that never struck."""
+        return [*self.smtp_faults.pending(), *self.faults.pending()]
+
+
 class PostOffice:
     """Routes mail by its SMTP envelope and loses nothing that was accepted.
 
@@ -63,14 +93,14 @@ class PostOffice:
         self._seq = itertools.count(1)
         self._leased: dict[str, Mailbox] = {}
         self._ended: dict[str, str] = {}
-        self._sent: dict[str, list[Message]] = {}
+        self._runs: dict[str, RunMail] = {}
         self._strays: deque[Message] = deque(maxlen=_STRAYS_KEPT)
         self._late: list[Late] = []
 
-    def open(self, run_id: str) -> list[Message]:
-        """The list to which every mail accepted for that run is added, once a mail."""
+    def open(self, run_id: str) -> RunMail:
+        """What is known here of a run."""
         with self._lock:
-            return self._sent.setdefault(run_id, [])
+            return self._runs.setdefault(run_id, RunMail())
 
     def lease(self, mailbox: Mailbox) -> None:
         """Give the mailbox its address, for itself alone.
@@ -83,7 +113,7 @@ class PostOffice:
             holder = self._leased.setdefault(address, mailbox)
             if holder is mailbox:
                 self._ended.pop(address, None)
-                self._sent.setdefault(mailbox.run_id, [])
+                self._runs.setdefault(mailbox.run_id, RunMail())
                 return
         raise SettingsError(
             f"address {mailbox.address!r} is leased to {holder.run_id} until "
@@ -96,7 +126,7 @@ class PostOffice:
             for address in [a for a, m in self._leased.items() if m.run_id == run_id]:
                 del self._leased[address]
                 self._ended[address] = test
-            self._sent.pop(run_id, None)
+            self._runs.pop(run_id, None)
 
     def holder(self, address: str) -> Mailbox | None:
         """The mailbox that has `address` now."""
@@ -104,6 +134,14 @@ class PostOffice:
             return self._leased.get(canonical(address))
         except ValueError:
             return None
+
+    def smtp_faults(self, recipients: Sequence[str]) -> Sequence[SmtpFaults]:
+        """The SMTP faults of the runs that have these addresses, each once."""
+        runs = {mailbox.run_id for mailbox in map(self.holder, recipients) if mailbox}
+        with self._lock:
+            return [
+                self._runs[run_id].smtp_faults for run_id in sorted(runs) if run_id in self._runs
+            ]
 
     def mailboxes(self, run_id: str) -> list[Mailbox]:
         """The mailboxes leased to a run, in the order in which they were leased."""
@@ -133,34 +171,19 @@ class PostOffice:
         return None if token == run_id else f"its {RUN_HEADER} header names run {token}"
 
     def accept(self, raw: bytes, envelope_from: str, envelope_to: Iterable[str]) -> Acceptance:
-        """Store a mail in every mailbox it is for."""
-        content = Content(raw)
-        deliveries: list[tuple[Mailbox, Message]] = []
-        informed: set[str] = set()
+        """Store a mail in every mailbox it is for, as the faults of each run will have it."""
         with self._lock:
-            now = self._clock.now()
+            accepted = _Accepted(raw, envelope_from, self._clock.now())
             for owner, addressed in self._by_owner(envelope_to).items():
-                seq = next(self._seq)
-                message = Message(
-                    content,
-                    id=f"{_name(owner)}-{seq}",
-                    seq=seq,
-                    envelope_from=envelope_from,
-                    envelope_to=tuple(addressed),
-                    received_at=now,
-                    visible_at=now,
-                )
                 if isinstance(owner, Mailbox):
-                    owner.deliver(message)
-                    deliveries.append((owner, message))
-                    if owner.run_id not in informed:
-                        informed.add(owner.run_id)
-                        self._sent[owner.run_id].append(message)
+                    self._deliver(accepted, owner, addressed)
                 elif owner is None:
-                    self._strays.append(message)
+                    self._strays.append(self._message(accepted, "stray", addressed))
                 else:
-                    self._late.append(Late(owner, message))
-        return Acceptance(tuple(deliveries))
+                    self._late.append(Late(owner, self._message(accepted, "late", addressed)))
+            for _, message in accepted.overtaken:
+                message.visible_at = accepted.at + timedelta.resolution
+        return Acceptance((*accepted.deliveries, *accepted.overtaken))
 
     @property
     def strays(self) -> tuple[Message, ...]:
@@ -188,6 +211,65 @@ class PostOffice:
             return None
         return self._leased.get(base) or self._ended.get(base)
 
+    def _deliver(self, accepted: _Accepted, mailbox: Mailbox, addressed: list[str]) -> None:
+        run = self._runs[mailbox.run_id]
+        first_of_run = mailbox.run_id not in accepted.fates
+        if first_of_run:
+            accepted.fates[mailbox.run_id] = run.faults.next_fate()
+            accepted.overtaken += run.held
+            run.held.clear()
+        fate = accepted.fates[mailbox.run_id]
+        if fate.misled:
+            addressed = [unique_address(self._domain)]
+        name = Address.parse(mailbox.address).local
+        copies = [self._message(accepted, name, addressed, fate, delay) for delay in fate.delays]
+        if first_of_run:
+            run.sent.append(copies[0])
+        if fate.misled:
+            self._strays += copies
+        elif not fate.lost:
+            for copy in copies:
+                mailbox.deliver(copy)
+                (run.held if fate.held else accepted.deliveries).append((mailbox, copy))
 
-def _name(owner: Mailbox | str | None) -> str:
-    return Address.parse(owner.address).local if isinstance(owner, Mailbox) else "stray"
+    def _message(
+        self,
+        accepted: _Accepted,
+        name: str,
+        addressed: Iterable[str],
+        fate: Fate = Fate(),  # noqa: B008  (it is immutable)
+        delay: float = 0.0,
+    ) -> Message:
+        seq = next(self._seq)
+        return Message(
+            accepted.content(fate),
+            id=f"{name}-{seq}",
+            seq=seq,
+            envelope_from=accepted.envelope_from,
+            envelope_to=tuple(addressed),
+            received_at=accepted.at,
+            visible_at=NEVER if fate.held else accepted.at + timedelta(seconds=delay),
+        )
+
+
+class _Accepted:
+    """A mail on its way into mailboxes."""
+
+    def __init__(self, raw: bytes, envelope_from: str, at: datetime) -> None:
+        self.envelope_from = envelope_from
+        self.at = at
+        self.fates: dict[str, Fate] = {}
+        """What becomes of it in each run."""
+        self.deliveries: list[tuple[Mailbox, Message]] = []
+        self.overtaken: list[tuple[Mailbox, Message]] = []
+        """Held mail that becomes visible behind it."""
+        self._contents: dict[tuple[Adversary, ...], Content] = {(): Content(raw)}
+
+    def content(self, fate: Fate) -> Content:
+        """What it says, rewritten where that is its fate; parsed once for all its deliveries."""
+        if fate.rewritten not in self._contents:
+            from pytest_agentmail.mail.composing import rewritten
+
+            raw = reduce(rewritten, fate.rewritten, self._contents[()].raw)
+            self._contents[fate.rewritten] = Content(raw)
+        return self._contents[fate.rewritten]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_agentmail.plugin import late, markers, options
 from pytest_agentmail.plugin.fixtures import (
+    RUN,
     _agentmail_run,
     _agentmail_world,
     agent_run,
@@ -18,7 +21,9 @@ from pytest_agentmail.plugin.fixtures import (
 )
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Generator
+
+pytest.register_assert_rewrite("pytest_agentmail.contracts")
 
 __all__ = [
     "_agentmail_run",
@@ -52,6 +57,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     markers.validate(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    yield
+    if RUN in item.stash:
+        item.stash[RUN].conclude()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

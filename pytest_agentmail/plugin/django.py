@@ -23,10 +23,10 @@ def mail_to(sink: Sink) -> AbstractContextManager[None]:
         EMAIL_BACKEND=_SMTP,
         EMAIL_HOST=sink.host,
         EMAIL_PORT=sink.port,
-        EMAIL_HOST_USER="",
-        EMAIL_HOST_PASSWORD="",
-        EMAIL_USE_TLS=False,
-        EMAIL_USE_SSL=False,
+        EMAIL_HOST_USER=sink.username or "",
+        EMAIL_HOST_PASSWORD=sink.password or "",
+        EMAIL_USE_TLS=sink.tls == "starttls",
+        EMAIL_USE_SSL=sink.tls == "implicit",
     )
     return settings
 

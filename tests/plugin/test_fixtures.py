@@ -51,19 +51,31 @@ def test_without_the_plugin_there_is_nothing_of_it(suite):
 
 def test_a_suite_with_fixtures_of_every_name_keeps_its_own(suite):
     """D8."""
-    names = "mail_world smtp_sink agent_run mailbox signals run_id agentmail_django".split()
+    names = [
+        "mail_world",
+        "smtp_sink",
+        "agent_run",
+        "mailbox",
+        "signals",
+        "run_id",
+        "agentmail_django",
+    ]
     suite.makeconftest(
         "import pytest\n"
         + "".join(f"@pytest.fixture\ndef {name}(): return 'theirs'\n" for name in names)
     )
-    suite.makepyfile(f"def test_it({', '.join(names)}): assert {{{', '.join(names)}}} == {{'theirs'}}")
+    suite.makepyfile(
+        f"def test_it({', '.join(names)}): assert {{{', '.join(names)}}} == {{'theirs'}}"
+    )
     suite.runpytest(*OURS).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize("theirs", ["mailbox", "agent_run", "smtp_sink", "mail_world"])
 def test_a_suite_with_one_fixture_of_ours_keeps_the_others_working(suite, theirs):
     """D8: public fixtures are leaves."""
-    suite.makeconftest(f"import pytest\n@pytest.fixture(scope='session')\ndef {theirs}(): return 1\n")
+    suite.makeconftest(
+        f"import pytest\n@pytest.fixture(scope='session')\ndef {theirs}(): return 1\n"
+    )
     ours = {"mailbox", "agent_run", "smtp_sink", "mail_world", "signals", "run_id"} - {theirs}
     suite.makepyfile(
         f"def test_it({theirs}, {', '.join(sorted(ours))}):\n"

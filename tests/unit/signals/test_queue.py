@@ -269,9 +269,8 @@ def test_a_check_paid_by_a_life_that_died_is_not_given_back(asking, clock, store
         def search(self, **_):
             raise KeyboardInterrupt
 
-    queue = asking([], checks=1)
+    queue = SignalQueue(Deadly(), store, clock, run_id="run-one", mailbox=ADA, checks=1)
     signal = queue.expect("verification")
-    queue.provider = Deadly()
     with pytest.raises(KeyboardInterrupt):
         queue.check(signal)
     life = asking([])
