@@ -6,11 +6,25 @@ import asyncio
 import datetime as dt
 import threading
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from pytest_agentmail.clock.wall import WALL
 
-__all__ = ["RealClock"]
+__all__ = ["NoHold", "RealClock"]
+
+
+class NoHold(AbstractContextManager["NoHold"]):
+    """Stands where a virtual clock would hold time."""
+
+    def release(self) -> None:
+        """Do nothing."""
+
+    def lifted(self) -> AbstractContextManager[None]:
+        """Do nothing."""
+        return nullcontext()
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class RealClock:
@@ -27,6 +41,10 @@ class RealClock:
     def monotonic(self) -> float:
         """Seconds that pass even while `datetime` is frozen."""
         return WALL.monotonic()
+
+    def hold(self, reason: str, at_most: float = 0.0) -> NoHold:  # noqa: ARG002 - as VirtualClock
+        """Do nothing: real time stands still for nobody."""
+        return NoHold()
 
     def sleep(self, seconds: float) -> None:
         """Block the calling thread for `seconds` of real time."""

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "Timekeeper"]
 
+# Real seconds; selectors and locks take no infinite number.
+_LONGEST_BLOCK = 3600.0
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -40,6 +43,13 @@ class Limits:
     idle_after: float
     held_limit: float
     max_jumps: int
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value >= 0:
+                raise ClockError(
+                    f"{name} of a virtual clock must be 0 or more, but it is {value!r}"
+                )
 
 
 class Timekeeper:
@@ -214,7 +224,7 @@ class Timekeeper:
 
     def _left(self, seconds: float) -> float:
         """How much is left of so many real seconds since the world last stirred."""
-        return max(0.0, self._quiet_since + seconds - WALL.monotonic())
+        return min(_LONGEST_BLOCK, max(0.0, self._quiet_since + seconds - WALL.monotonic()))
 
     def _everybody(self) -> tuple[Waiter, ...]:
         return (*self._parked, *self._aside)

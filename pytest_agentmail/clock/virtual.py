@@ -48,7 +48,7 @@ class VirtualClock:
         keeper: What moves time; for the loop and for drives.
 
     Raises:
-        ClockError: `start` is naive.
+        ClockError: `start` is naive, or one of the numbers is negative.
     """
 
     def __init__(
@@ -60,12 +60,7 @@ class VirtualClock:
         held_limit: float = 30.0,
         max_jumps: int = 100_000,
     ) -> None:
-        if start.tzinfo is None:
-            raise ClockError(
-                f"a virtual clock starts at an aware time, but {start!r} has no time zone;"
-                " add tzinfo=datetime.UTC"
-            )
-        self._start = start.astimezone(dt.UTC)
+        self._start = _aware(start).astimezone(dt.UTC)
         self._epoch = (self._start - _EPOCH) // _MICROSECOND
         limits = Limits(settle_io, idle_after, held_limit, max_jumps)
         end = (_END - self._start) // _MICROSECOND
@@ -173,8 +168,11 @@ class VirtualClock:
 
         Returns:
             The event, which can be cancelled.
+
+        Raises:
+            ClockError: `when` is naive.
         """
-        return self.keeper.schedule((when - self._start) // _MICROSECOND, callback)
+        return self.keeper.schedule((_aware(when) - self._start) // _MICROSECOND, callback)
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Event:
         """Have `callback` called in `seconds`; see `call_at`."""
@@ -223,7 +221,7 @@ class _BlockedThread(Waiter):
         self._bell.acquire()
 
     def block(self, seconds: float) -> None:
-        self._bell.acquire(timeout=min(seconds, threading.TIMEOUT_MAX))
+        self._bell.acquire(timeout=seconds)
 
     def ring(self) -> None:
         if self._bell.locked():
@@ -232,6 +230,15 @@ class _BlockedThread(Waiter):
     def describe(self) -> str:
         thread = self._thread
         return f"thread {diagnosis.thread_name(thread)} {self.what}{diagnosis.whereabouts(thread)}"
+
+
+def _aware(moment: dt.datetime) -> dt.datetime:
+    if moment.tzinfo is None:
+        raise ClockError(
+            f"a time on a virtual clock must be aware, but {moment!r} has no time zone;"
+            " add tzinfo=datetime.UTC"
+        )
+    return moment
 
 
 def _microseconds(seconds: float) -> int:

@@ -43,13 +43,33 @@ def test_it_starts_where_it_is_told_in_utc():
     assert VirtualClock().monotonic() == 0
 
 
-def test_a_naive_start_is_refused():
+@pytest.mark.parametrize("ask", [VirtualClock, lambda when: VirtualClock().call_at(when, int)])
+def test_a_naive_time_is_refused(ask):
     with pytest.raises(ClockError) as failure:
-        VirtualClock(datetime(2030, 1, 1))
+        ask(datetime(2030, 1, 1))
     assert str(failure.value) == (
-        "a virtual clock starts at an aware time, but datetime.datetime(2030, 1, 1, 0, 0) has no"
+        "a time on a virtual clock must be aware, but datetime.datetime(2030, 1, 1, 0, 0) has no"
         " time zone; add tzinfo=datetime.UTC"
     )
+
+
+@pytest.mark.parametrize("name", ["settle_io", "idle_after", "held_limit", "max_jumps"])
+@pytest.mark.parametrize("value", [-1, math.nan])
+def test_a_limit_below_nothing_is_refused(name, value):
+    with pytest.raises(ClockError) as failure:
+        VirtualClock(**{name: value})
+    assert str(failure.value) == (
+        f"{name} of a virtual clock must be 0 or more, but it is {value!r}"
+    )
+
+
+def test_limits_may_be_infinite():
+    clock = VirtualClock(idle_after=math.inf, held_limit=math.inf)
+    parked, wakeup = clock.hold("not there yet"), Future()
+    thread = threading.Thread(target=lambda: [parked.release(), ring(wakeup)])
+    thread.start()
+    assert clock.wait(wakeup, math.inf) is True
+    thread.join()
 
 
 def test_sleeping_takes_the_time_it_says_and_no_real_time(clock):
