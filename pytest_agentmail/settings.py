@@ -27,6 +27,9 @@ class Settings(NamedTuple):
     lease: float = 3600.0
     checks: int = 10
     within: float = 120.0
+    clock: str = "real"
+    datetime: bool = True
+    settle: float = 0.5
     own_sink: bool = False
     raises: bool = True
 
@@ -165,6 +168,26 @@ SETTINGS = {
             "Most questions one signal may ask.",
         ),
         Setting("within", _seconds, "seconds, more than 0", "Seconds until a signal expires."),
+        Setting(
+            "clock",
+            _one_of("real", "virtual"),
+            "'real' or 'virtual' (waiting takes no time)",
+            "Whose time a run follows.",
+            option=True,
+        ),
+        Setting(
+            "datetime",
+            _yes_or_no,
+            "true or false",
+            "Whether datetime.now() follows the virtual clock while an agent is driven.",
+        ),
+        Setting(
+            "settle",
+            _seconds,
+            "seconds, more than 0",
+            "Real seconds to wait at most for the mail of an effect.",
+            option=True,
+        ),
         Setting(
             "own_sink",
             _yes_or_no,

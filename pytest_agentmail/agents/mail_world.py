@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.run import AgentRun
+from pytest_agentmail.agents.timing import timing
 from pytest_agentmail.clock.real import RealClock
 from pytest_agentmail.mail.address import random_letters
 from pytest_agentmail.mail.post_office import RUN_PREFIX, PostOffice
@@ -91,7 +92,7 @@ class MailWorld:
                 sink=sink,
                 post_office=self._post_office,
                 store=self._store,
-                clock=self.clock,
+                timing=timing(all_settings, self.clock),
                 test=test or run_id,
                 hints=self._hints,
             )

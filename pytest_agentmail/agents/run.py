@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.driver import Outcome, live
 from pytest_agentmail.agents.report import RunReport
+from pytest_agentmail.agents.tools import CallCount, Tools
 from pytest_agentmail.errors import AgentMailError, SettingsError
 from pytest_agentmail.mail.address import Address, stable_address, unique_address
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
@@ -20,7 +21,7 @@ from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_agentmail.clock.protocol import Clock
+    from pytest_agentmail.agents.timing import Timing
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
     from pytest_agentmail.mail.sink import Sink
@@ -44,17 +45,18 @@ class AgentRun:
         sink: Sink,
         post_office: PostOffice,
         store: SignalStore,
-        clock: Clock,
+        timing: Timing,
         test: str,
         hints: Sequence[Callable[[], str | None]] = (),
     ) -> None:
         self.run_id = run_id
         """Names this run; no other has it."""
-        self.clock = clock
+        self.clock = clock = timing.clock
         """The time everything in the run follows."""
         self.sink = sink
         """The SMTP server its app sends to: `smtp_sink`, or its own with `own_sink=True`."""
         self._settings = settings
+        self._timing = timing
         self._post_office = post_office
         self._test = test
         self._hints = hints
@@ -77,6 +79,8 @@ class AgentRun:
             happened=self._mail.happened,
         )
         """The mails this run expects."""
+        self.tools = Tools(clock, self._mail, settings.settle)
+        """Wraps the tools an agent calls."""
 
     def __repr__(self) -> str:
         return f"<AgentRun {self.run_id} with {self.mailbox.address}>"
@@ -116,7 +120,8 @@ class AgentRun:
         """
         __tracebackhide__ = True
         self._lives += 1
-        self._outcome = live(agent, self, *args, **kwargs)
+        with self._timing.driven():
+            self._outcome = live(agent, self, *args, **kwargs)
         report = self.report
         if report.error is not None and self._settings.raises:
             with suppress(AttributeError):
@@ -185,15 +190,17 @@ class AgentRun:
     @property
     def report(self) -> RunReport:
         """What came of the run so far."""
-        outcome = self._outcome
+        outcome, signals = self._outcome, self.signals.all()
+        asked = sum(signal.checks for signal in signals)
         return RunReport(
             run_id=self.run_id,
             finished=outcome is not None and outcome.error is None,
             result=outcome and outcome.result,
             error=outcome and outcome.error,
             lives=self._lives,
+            calls={"check": CallCount(asked, asked), **self.tools.calls},
             sent=self.sent,
-            signals=self.signals.all(),
+            signals=signals,
         )
 
     def close(self) -> None:

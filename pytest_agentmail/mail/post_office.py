@@ -19,7 +19,7 @@ from pytest_agentmail.mail.message import Message
 from pytest_agentmail.mail.smtp_faults import SmtpFaults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_agentmail.clock.protocol import Clock
     from pytest_agentmail.world import Adversary, MailFault, SmtpFault
@@ -67,8 +67,27 @@ class RunMail:
         """What is to become of its mail."""
         self.smtp_faults = SmtpFaults()
         """What is to go wrong while it is sent."""
+        self._lock = threading.Lock()
+        self._expecting: list[tuple[int, Callable[[], object]]] = []
         self.held: list[tuple[Mailbox, Message]] = []
         """Mail that can be found only after the next one."""
+
+    def add_sent(self, message: Message) -> None:
+        """Note a mail that was accepted, and tell whoever expected one."""
+        with self._lock:
+            self.sent.append(message)
+            due = [tell for count, tell in self._expecting if len(self.sent) > count]
+            self._expecting = [each for each in self._expecting if len(self.sent) <= each[0]]
+        for tell in due:
+            tell()
+
+    def when_more_than(self, count: int, tell: Callable[[], object]) -> None:
+        """Call `tell` as soon as more than `count` mails were accepted."""
+        with self._lock:
+            if len(self.sent) <= count:
+                self._expecting.append((count, tell))
+                return
+        tell()
 
     def happened(self) -> list[str]:
         """What faults did to its mail, a sentence each."""
@@ -173,16 +192,17 @@ class PostOffice:
     def accept(self, raw: bytes, envelope_from: str, envelope_to: Iterable[str]) -> Acceptance:
         """Store a mail in every mailbox it is for, as the faults of each run will have it."""
         with self._lock:
-            accepted = _Accepted(raw, envelope_from, self._clock.now())
+            accepted = _Accepted(raw, envelope_from)
             for owner, addressed in self._by_owner(envelope_to).items():
                 if isinstance(owner, Mailbox):
                     self._deliver(accepted, owner, addressed)
                 elif owner is None:
-                    self._strays.append(self._message(accepted, "stray", addressed))
+                    self._strays.append(self._message(accepted, "stray", addressed, self._clock))
                 else:
-                    self._late.append(Late(owner, self._message(accepted, "late", addressed)))
-            for _, message in accepted.overtaken:
-                message.visible_at = accepted.at + timedelta.resolution
+                    late = self._message(accepted, "late", addressed, self._clock)
+                    self._late.append(Late(owner, late))
+            for mailbox, message in accepted.overtaken:
+                message.visible_at = mailbox.clock.now() + timedelta.resolution
         return Acceptance((*accepted.deliveries, *accepted.overtaken))
 
     @property
@@ -222,9 +242,12 @@ class PostOffice:
         if fate.misled:
             addressed = [unique_address(self._domain)]
         name = Address.parse(mailbox.address).local
-        copies = [self._message(accepted, name, addressed, fate, delay) for delay in fate.delays]
+        copies = [
+            self._message(accepted, name, addressed, mailbox.clock, fate, delay)
+            for delay in fate.delays
+        ]
         if first_of_run:
-            run.sent.append(copies[0])
+            run.add_sent(copies[0])
         if fate.misled:
             self._strays += copies
         elif not fate.lost:
@@ -237,27 +260,27 @@ class PostOffice:
         accepted: _Accepted,
         name: str,
         addressed: Iterable[str],
+        clock: Clock,
         fate: Fate = Fate(),  # noqa: B008  (it is immutable)
         delay: float = 0.0,
     ) -> Message:
-        seq = next(self._seq)
+        seq, now = next(self._seq), clock.now()
         return Message(
             accepted.content(fate),
             id=f"{name}-{seq}",
             seq=seq,
             envelope_from=accepted.envelope_from,
             envelope_to=tuple(addressed),
-            received_at=accepted.at,
-            visible_at=NEVER if fate.held else accepted.at + timedelta(seconds=delay),
+            received_at=now,
+            visible_at=NEVER if fate.held else now + timedelta(seconds=delay),
         )
 
 
 class _Accepted:
     """A mail on its way into mailboxes."""
 
-    def __init__(self, raw: bytes, envelope_from: str, at: datetime) -> None:
+    def __init__(self, raw: bytes, envelope_from: str) -> None:
         self.envelope_from = envelope_from
-        self.at = at
         self.fates: dict[str, Fate] = {}
         """What becomes of it in each run."""
         self.deliveries: list[tuple[Mailbox, Message]] = []
