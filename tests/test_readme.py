@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,8 @@ from pytest_agentmail import plugin
 from pytest_agentmail.settings import SETTINGS, Settings
 
 ROOT = Path(__file__).parents[1]
-READMES = [ROOT / "README.md", *sorted(ROOT.glob("examples/[a-z]*/README.md"))]
+README = ROOT / "README.md"
+READMES = [README, *sorted(ROOT.glob("examples/[a-z]*/README.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXCERPT = re.compile(r"# (examples/\S+)\n")
 
@@ -42,16 +44,18 @@ def blocks_of(readme: Path) -> list[Block]:
 
 
 BLOCKS = [block for readme in READMES for block in blocks_of(readme)]
+PYTHON = [block for block in BLOCKS if block.language == "python"]
+EXCERPTS = [block for block in PYTHON if EXCERPT.match(block.code)]
+TESTS = [block for block in PYTHON if block not in EXCERPTS]
+INI_FILES = [block for block in BLOCKS if block.language == "ini"]
+COMMANDS = [block for block in BLOCKS if block.language == "sh"]
 
 
-def blocks(language: str, *, excerpts: bool = False, root: bool | None = None) -> list[pytest.param]:
-    return [
-        pytest.param(block, id=block.name)
-        for block in BLOCKS
-        if block.language == language
-        and bool(EXCERPT.match(block.code)) == excerpts
-        and root in {None, block.readme == READMES[0]}
-    ]
+def each(blocks):
+    """One test for each block."""
+    return pytest.mark.parametrize(
+        "block", [pytest.param(block, id=block.name) for block in blocks]
+    )
 
 
 @pytest.fixture
@@ -64,15 +68,14 @@ def pytest_run(pytester, monkeypatch):
 
 def test_every_block_is_of_a_kind_that_is_checked():
     assert {block.language for block in BLOCKS} == {"python", "sh", "text", "ini"}
-    for before, block in zip(BLOCKS, BLOCKS[1:], strict=False):
+    for before, block in pairwise(BLOCKS):
         assert block.language != "text" or before.language == "python"
 
 
-@pytest.mark.parametrize("block", blocks("python"))
+@each(TESTS)
 def test_python_is_tests_that_do_what_is_said(block, pytester, pytest_run):
-    above = [b.code for b in blocks_of(block.readme) if b.language == "python"]
-    readable = [code for code in above if not EXCERPT.match(code)]
-    pytester.makepyfile(test_copied="\n\n".join(readable))
+    whole = "\n\n".join(other.code for other in TESTS if other.readme == block.readme)
+    pytester.makepyfile(test_copied=whole)
     tests = re.findall(r"^def (test_\w+)", block.code, re.MULTILINE)
     assert tests
 
@@ -86,13 +89,13 @@ def test_python_is_tests_that_do_what_is_said(block, pytester, pytest_run):
         result.stdout.fnmatch_lines([f"E * {line}" for line in shown], consecutive=True)
 
 
-@pytest.mark.parametrize("block", blocks("python", excerpts=True))
+@each(EXCERPTS)
 def test_an_excerpt_is_in_the_file_it_names(block):
     heading, code = block.code.split("\n", maxsplit=1)
     assert code.strip() in (ROOT / heading.removeprefix("# ")).read_text("utf-8")
 
 
-@pytest.mark.parametrize("block", blocks("ini"))
+@each(INI_FILES)
 def test_an_ini_file_sets_what_it_names(block, pytester, pytest_run):
     pytester.makefile(".ini", pytest=block.code)
     given = re.findall(r"^agentmail_(\w+) = (\S+)$", block.code, re.MULTILINE)
@@ -104,7 +107,7 @@ def test_an_ini_file_sets_what_it_names(block, pytester, pytest_run):
         assert f"{name}={SETTINGS[name].read(value)}" in header
 
 
-@pytest.mark.parametrize("block", blocks("sh", root=False))
+@each([block for block in COMMANDS if block.readme != README])
 def test_the_command_of_an_example_runs(block):
     scripts = Path(sys.executable).parent
     subprocess.run(
@@ -116,7 +119,7 @@ def test_the_command_of_an_example_runs(block):
 
 
 def test_ci_runs_the_two_commands_of_the_readme_as_they_stand():
-    commands = [block.values[0].code for block in blocks("sh", root=True)]
+    commands = [block.code for block in COMMANDS if block.readme == README]
     extracted = subprocess.check_output([ROOT / ".ci/readme-commands"], cwd=ROOT, text=True)
 
     assert len(commands) == 2
@@ -126,7 +129,7 @@ def test_ci_runs_the_two_commands_of_the_readme_as_they_stand():
 
 def table(*header: str) -> list[tuple[str, ...]]:
     """The rows under that header, each cell without its back-quotes."""
-    lines = iter(READMES[0].read_text("utf-8").splitlines())
+    lines = iter(README.read_text("utf-8").splitlines())
     for line in lines:
         if cells(line) == header:
             next(lines)

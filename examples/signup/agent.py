@@ -11,7 +11,7 @@ SUBJECT = "Confirm your account"
 ATTEMPTS = 2
 
 
-class SignUpFailed(Exception):
+class SignUpError(Exception):
     """The account could not be confirmed; the text says what to do."""
 
 
@@ -30,7 +30,7 @@ def agent(
         for attempts_left in reversed(range(ATTEMPTS)):
             answer = run.signals.wait(expected)
             if answer.message is None:
-                raise SignUpFailed(answer.advice)
+                raise SignUpError(answer.advice)
             code = read_code(answer.message)
             reply = app.post(f"/accounts/{account}/confirm", json={"code": code})
             if reply.is_success:
@@ -40,4 +40,4 @@ def agent(
                     "verification_email", subject=SUBJECT, newer_than=answer.evidence
                 )
                 app.post(f"/accounts/{account}/resend").raise_for_status()
-        raise SignUpFailed("the app refused every code")
+        raise SignUpError("the app refused every code")

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_agentmail.errors import NoMatchingMail
 
-from .agent import SignUpFailed, agent
+from .agent import SignUpError, agent
 
 
 def sign_up(app, mailbox):
@@ -39,7 +39,7 @@ def test_the_agent_asks_for_a_new_mail_when_its_code_was_misread(agent_run, app_
 
 
 def test_the_agent_gives_up_when_no_code_is_right(agent_run, app_url):
-    with pytest.raises(SignUpFailed, match="the app refused every code"):
+    with pytest.raises(SignUpError, match="the app refused every code"):
         agent_run.drive(agent, app_url, lambda _: "000000")
     assert len(agent_run.sent) == 2
 
@@ -47,7 +47,7 @@ def test_the_agent_gives_up_when_no_code_is_right(agent_run, app_url):
 @pytest.mark.agentmail(within=0.2)
 def test_the_agent_says_what_to_do_when_its_mail_is_late(agent_run, app_url, outbox):
     outbox.close()
-    with pytest.raises(SignUpFailed, match=r"^Expired: 0\.2 s have passed\. No mail came"):
+    with pytest.raises(SignUpError, match=r"^Expired: 0\.2 s have passed\. No mail came"):
         agent_run.drive(agent, app_url)
 
     outbox.open()

@@ -15,7 +15,7 @@ def sign_up(request):
     return HttpResponse("look into your mail", status=202)
 
 
-def confirm(request, token):
+def confirm(_request, token):
     try:
         user = signing.loads(token, max_age=3600)
     except signing.BadSignature:
