@@ -16,6 +16,8 @@ from pytest_agentmail import plugin
 from pytest_agentmail.settings import SETTINGS, Settings
 
 ROOT = Path(__file__).parents[1]
+CI_RUN = ROOT / ".ci" / "run"
+CI_COMMANDS = ROOT / ".ci" / "readme-commands"
 README = ROOT / "README.md"
 READMES = [README, *sorted(ROOT.glob("examples/[a-z]*/README.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -120,11 +122,11 @@ def test_the_command_of_an_example_runs(block):
 
 def test_ci_runs_the_two_commands_of_the_readme_as_they_stand():
     commands = [block.code for block in COMMANDS if block.readme == README]
-    extracted = subprocess.check_output([ROOT / ".ci/readme-commands"], cwd=ROOT, text=True)
+    extracted = subprocess.check_output([CI_COMMANDS], cwd=ROOT, text=True)
 
-    assert len(commands) == 2
     assert extracted == "".join(commands)
-    assert "\n.ci/readme-commands | bash -euxo pipefail\n" in (ROOT / ".ci/run").read_text("utf-8")
+    assert len(extracted.splitlines()) == 2
+    assert "\n.ci/readme-commands | while read -r command; do\n" in CI_RUN.read_text("utf-8")
 
 
 def table(*header: str) -> list[tuple[str, ...]]:
