@@ -26,6 +26,7 @@ EXCERPT = re.compile(r"# (examples/\S+)\n")
 
 class Block(NamedTuple):
     readme: Path
+    line: int
     language: str
     code: str
     shown: str | None
@@ -33,16 +34,18 @@ class Block(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.readme.relative_to(ROOT)}: {self.code.splitlines()[0]}"
+        return f"{self.readme.relative_to(ROOT)}:{self.line}"
 
 
 def blocks_of(readme: Path) -> list[Block]:
-    fenced = FENCED.findall(readme.read_text("utf-8"))
-    after = [*fenced, ("", "")][1:]
-    return [
-        Block(readme, language, code, following if kind == "text" else None)
-        for (language, code), (kind, following) in zip(fenced, after, strict=True)
-    ]
+    text = readme.read_text("utf-8")
+    blocks = []
+    for fenced in FENCED.finditer(text):
+        language, code = fenced.groups()
+        if language == "text" and blocks:
+            blocks[-1] = blocks[-1]._replace(shown=code)
+        blocks.append(Block(readme, text.count("\n", 0, fenced.start(2)) + 1, language, code, None))
+    return blocks
 
 
 BLOCKS = [block for readme in READMES for block in blocks_of(readme)]
@@ -168,7 +171,7 @@ def test_the_settings_table_is_that_of_the_code():
     assert documented == [
         (
             name,
-            f"--agentmail-{name}" if setting.option else "",
+            f"--agentmail-{name.replace('_', '-')}" if setting.option else "",
             f"agentmail_{name}",
             f"{name}=" if setting.per_run else "",
             _written(getattr(Settings(), name)),
