@@ -59,7 +59,8 @@ def overrides(smtp: Mapping[str, Any], aliases: Iterable[str] | None) -> dict[st
         aliases: The mailers of a project that has `MAILERS`; None for one without.
     """
     if aliases is not None:
-        return {"MAILERS": dict.fromkeys(aliases, {"BACKEND": _SMTP, "OPTIONS": smtp})}
+        mailer = {"BACKEND": _SMTP, "OPTIONS": smtp}
+        return {"MAILERS": dict.fromkeys(aliases, mailer)}
     return {"EMAIL_BACKEND": _SMTP, **{_SETTINGS[name]: value for name, value in smtp.items()}}
 
 
