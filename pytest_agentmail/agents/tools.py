@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.clock.real import RealClock
     from pytest_agentmail.clock.virtual import VirtualClock
-    from pytest_agentmail.mail.post_office import RunMail
+    from pytest_agentmail.mail.run_mail import RunMail
 
 __all__ = ["CallCount", "Tools"]
 

@@ -44,7 +44,7 @@ def nothing_matched(
     return NoMatchingMail(
         "\n".join(
             [
-                f"no mail came to {mailbox.address} within {timeout:g} s that counts",
+                f"no mail that counts came to {mailbox.address} within {timeout:g} s",
                 f"expected: {wanted}",
                 *_listed(lines),
                 *(f"happened: {event}" for event in around.happened),
@@ -70,7 +70,7 @@ def summary(message: Message, since: datetime) -> str:
     after = (message.visible_at - since).total_seconds()
     subject = masked(message.subject) or "(no subject)"
     sender = message.sender or message.envelope_from or "(no sender)"
-    return f"+{max(0.0, after):.3f} s {message.id} {subject!r} from {sender}"
+    return f"+{max(0.0, after):.3f} s {message.name} {subject!r} from {sender}"
 
 
 def _listed(lines: list[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.world import Adversary, MailFault
 
-__all__ = ["Fate", "MailFaults"]
+__all__ = ["UNDISTURBED", "Fate", "MailFaults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,10 @@ class Fate:
     """How it was rewritten."""
 
 
+UNDISTURBED = Fate()
+"""What becomes of mail where nothing is planned."""
+
+
 class MailFaults:
     """The mail faults of one run; counts the run's mail and notes what struck."""
 
@@ -47,7 +51,7 @@ class MailFaults:
     def next_fate(self) -> Fate:
         """The fate of the mail that was accepted now."""
         self._seen += 1
-        fate = Fate()
+        fate = UNDISTURBED
         for index, fault in enumerate(self._faults):
             if fault.strikes(self._seen):
                 self._struck[index] += 1

@@ -7,22 +7,22 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_agentmail.errors import SettingsError
 from pytest_agentmail.mail.address import Address, canonical, canonical_domain, unique_address
-from pytest_agentmail.mail.content import Content
-from pytest_agentmail.mail.fate import Fate, MailFaults
+from pytest_agentmail.mail.fate import UNDISTURBED
+from pytest_agentmail.mail.letter import Letter
 from pytest_agentmail.mail.mailbox import Mailbox
 from pytest_agentmail.mail.message import Message
-from pytest_agentmail.mail.smtp_faults import SmtpFaults
+from pytest_agentmail.mail.run_mail import RunMail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_agentmail.clock.protocol import Clock
-    from pytest_agentmail.world import Adversary, MailFault, SmtpFault
+    from pytest_agentmail.mail.fate import Fate
+    from pytest_agentmail.mail.smtp_faults import SmtpFaults
 
 __all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice"]
 
@@ -57,47 +57,6 @@ class Acceptance:
             mailbox.announce(message)
 
 
-class RunMail:
-    """What the post office knows of one run."""
-
-    def __init__(self) -> None:
-        self.sent: list[Message] = []
-        """Every mail accepted for it, once, in order of arrival; lost and delayed mail too."""
-        self.faults = MailFaults()
-        """What is to become of its mail."""
-        self.smtp_faults = SmtpFaults()
-        """What is to go wrong while it is sent."""
-        self._lock = threading.Lock()
-        self._expecting: list[tuple[int, Callable[[], object]]] = []
-        self.held: list[tuple[Mailbox, Message]] = []
-        """Mail that can be found only after the next one."""
-
-    def add_sent(self, message: Message) -> None:
-        """Note a mail that was accepted, and tell whoever expected one."""
-        with self._lock:
-            self.sent.append(message)
-            due = [tell for count, tell in self._expecting if len(self.sent) > count]
-            self._expecting = [each for each in self._expecting if len(self.sent) <= each[0]]
-        for tell in due:
-            tell()
-
-    def when_more_than(self, count: int, tell: Callable[[], object]) -> None:
-        """Call `tell` as soon as more than `count` mails were accepted."""
-        with self._lock:
-            if len(self.sent) <= count:
-                self._expecting.append((count, tell))
-                return
-        tell()
-
-    def happened(self) -> list[str]:
-        """What faults did to its mail, a sentence each."""
-        return [*self.smtp_faults.notes(), *self.faults.notes()]
-
-    def pending(self) -> list[MailFault | SmtpFault]:
-        """The faults that never struck."""
-        return [*self.smtp_faults.pending(), *self.faults.pending()]
-
-
 class PostOffice:
     """Routes mail by its SMTP envelope and loses nothing that was accepted.
 
@@ -115,11 +74,12 @@ class PostOffice:
         self._runs: dict[str, RunMail] = {}
         self._strays: deque[Message] = deque(maxlen=_STRAYS_KEPT)
         self._late: list[Late] = []
+        self._others = (f"stray{number}" for number in itertools.count(1))
 
     def open(self, run_id: str) -> RunMail:
         """What is known here of a run."""
         with self._lock:
-            return self._runs.setdefault(run_id, RunMail())
+            return self._run(run_id)
 
     def lease(self, mailbox: Mailbox) -> None:
         """Give the mailbox its address, for itself alone.
@@ -132,7 +92,7 @@ class PostOffice:
             holder = self._leased.setdefault(address, mailbox)
             if holder is mailbox:
                 self._ended.pop(address, None)
-                self._runs.setdefault(mailbox.run_id, RunMail())
+                self._run(mailbox.run_id)
                 return
         raise SettingsError(
             f"address {mailbox.address!r} is leased to {holder.run_id} until "
@@ -192,18 +152,19 @@ class PostOffice:
     def accept(self, raw: bytes, envelope_from: str, envelope_to: Iterable[str]) -> Acceptance:
         """Store a mail in every mailbox it is for, as the faults of each run will have it."""
         with self._lock:
-            accepted = _Accepted(raw, envelope_from)
+            letter = Letter(raw, envelope_from)
             for owner, addressed in self._by_owner(envelope_to).items():
                 if isinstance(owner, Mailbox):
-                    self._deliver(accepted, owner, addressed)
-                elif owner is None:
-                    self._strays.append(self._message(accepted, "stray", addressed, self._clock))
+                    self._deliver(letter, owner, addressed)
+                    continue
+                copies = self._copies(letter, addressed, self._others, self._clock)
+                if owner is None:
+                    self._strays += copies
                 else:
-                    late = self._message(accepted, "late", addressed, self._clock)
-                    self._late.append(Late(owner, late))
-            for mailbox, message in accepted.overtaken:
+                    self._late += [Late(owner, copy) for copy in copies]
+            for mailbox, message in letter.overtaken:
                 message.visible_at = mailbox.clock.now() + timedelta.resolution
-        return Acceptance((*accepted.deliveries, *accepted.overtaken))
+        return Acceptance((*letter.deliveries, *letter.overtaken))
 
     @property
     def strays(self) -> tuple[Message, ...]:
@@ -216,6 +177,9 @@ class PostOffice:
         with self._lock:
             taken, self._late = self._late, []
             return taken
+
+    def _run(self, run_id: str) -> RunMail:
+        return self._runs.setdefault(run_id, RunMail(run_id))
 
     def _by_owner(self, addresses: Iterable[str]) -> dict[Mailbox | str | None, list[str]]:
         owners: dict[Mailbox | str | None, list[str]] = {}
@@ -231,21 +195,17 @@ class PostOffice:
             return None
         return self._leased.get(base) or self._ended.get(base)
 
-    def _deliver(self, accepted: _Accepted, mailbox: Mailbox, addressed: list[str]) -> None:
+    def _deliver(self, letter: Letter, mailbox: Mailbox, addressed: list[str]) -> None:
         run = self._runs[mailbox.run_id]
-        first_of_run = mailbox.run_id not in accepted.fates
+        first_of_run = mailbox.run_id not in letter.fates
         if first_of_run:
-            accepted.fates[mailbox.run_id] = run.faults.next_fate()
-            accepted.overtaken += run.held
+            letter.fates[mailbox.run_id] = run.faults.next_fate()
+            letter.overtaken += run.held
             run.held.clear()
-        fate = accepted.fates[mailbox.run_id]
+        fate = letter.fates[mailbox.run_id]
         if fate.misled:
             addressed = [unique_address(self._domain)]
-        name = Address.parse(mailbox.address).local
-        copies = [
-            self._message(accepted, name, addressed, mailbox.clock, fate, delay)
-            for delay in fate.delays
-        ]
+        copies = self._copies(letter, addressed, run.names, mailbox.clock, fate)
         if first_of_run:
             run.add_sent(copies[0])
         if fate.misled:
@@ -253,46 +213,26 @@ class PostOffice:
         elif not fate.lost:
             for copy in copies:
                 mailbox.deliver(copy)
-                (run.held if fate.held else accepted.deliveries).append((mailbox, copy))
+                (run.held if fate.held else letter.deliveries).append((mailbox, copy))
 
-    def _message(
+    def _copies(
         self,
-        accepted: _Accepted,
-        name: str,
-        addressed: Iterable[str],
+        letter: Letter,
+        addressed: list[str],
+        names: Iterator[str],
         clock: Clock,
-        fate: Fate = Fate(),  # noqa: B008  (it is immutable)
-        delay: float = 0.0,
-    ) -> Message:
-        seq, now = next(self._seq), clock.now()
-        return Message(
-            accepted.content(fate),
-            id=f"{name}-{seq}",
-            seq=seq,
-            envelope_from=accepted.envelope_from,
-            envelope_to=tuple(addressed),
-            received_at=now,
-            visible_at=NEVER if fate.held else now + timedelta(seconds=delay),
-        )
-
-
-class _Accepted:
-    """A mail on its way into mailboxes."""
-
-    def __init__(self, raw: bytes, envelope_from: str) -> None:
-        self.envelope_from = envelope_from
-        self.fates: dict[str, Fate] = {}
-        """What becomes of it in each run."""
-        self.deliveries: list[tuple[Mailbox, Message]] = []
-        self.overtaken: list[tuple[Mailbox, Message]] = []
-        """Held mail that becomes visible behind it."""
-        self._contents: dict[tuple[Adversary, ...], Content] = {(): Content(raw)}
-
-    def content(self, fate: Fate) -> Content:
-        """What it says, rewritten where that is its fate; parsed once for all its deliveries."""
-        if fate.rewritten not in self._contents:
-            from pytest_agentmail.mail.composing import rewritten
-
-            raw = reduce(rewritten, fate.rewritten, self._contents[()].raw)
-            self._contents[fate.rewritten] = Content(raw)
-        return self._contents[fate.rewritten]
+        fate: Fate = UNDISTURBED,
+    ) -> list[Message]:
+        now = clock.now()
+        return [
+            Message(
+                letter.content(fate),
+                id=next(names),
+                seq=next(self._seq),
+                envelope_from=letter.envelope_from,
+                envelope_to=tuple(addressed),
+                received_at=now,
+                visible_at=NEVER if fate.held else now + timedelta(seconds=delay),
+            )
+            for delay in fate.delays
+        ]

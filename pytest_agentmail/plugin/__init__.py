@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_agentmail.plugin import late, markers, options
+from pytest_agentmail.plugin import late, markers, neighbours, options
 from pytest_agentmail.plugin.fixtures import (
     RUN,
     _agentmail_run,
@@ -42,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.declare(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    neighbours.spare_async_loop_scope(config)
     options.load(config)
     markers.declare(config)
 

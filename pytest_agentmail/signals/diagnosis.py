@@ -89,7 +89,7 @@ _REMEDIES = {
 
 def _about(miss: NearMiss) -> str:
     subject = masked(miss.message.subject)
-    return f"Nearest was {miss.message.id} {subject!r}: {miss.why}. {_REMEDIES[miss.criterion]}"
+    return f"Nearest was {miss.message.name} {subject!r}: {miss.why}. {_REMEDIES[miss.criterion]}"
 
 
 def _used_up(signal: Signal) -> str:

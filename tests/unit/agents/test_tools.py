@@ -12,7 +12,7 @@ import pytest
 from pytest_agentmail.agents.tools import CallCount, Tools
 from pytest_agentmail.clock.real import RealClock
 from pytest_agentmail.errors import SettingsError
-from pytest_agentmail.mail.post_office import RunMail
+from pytest_agentmail.mail.run_mail import RunMail
 
 
 class Hold:
@@ -42,7 +42,7 @@ class NotingClock(RealClock):
 
 @pytest.fixture
 def mail():
-    return RunMail()
+    return RunMail("run-one")
 
 
 @pytest.fixture

@@ -190,7 +190,7 @@ def test_expect_none_fails_at_the_first_match(world, clock, queue):
     assert str(caught.value) == (
         "mail came for 'second_mail' to ada@agentmail.example that must not\n"
         "unwanted: subject contains 'Confirm'\n"
-        "  - +3.000 s ada-1 'Confirm ••••••' from shop@app.example\n"
+        "  - +3.000 s m1 'Confirm ••••••' from shop@app.example\n"
         "next: find out what sent it, or let it count as older with newer_than="
     )
 
