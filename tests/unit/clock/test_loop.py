@@ -472,6 +472,7 @@ def test_open_sockets_get_real_time_to_speak_before_each_jump():
 
     async def main():
         reader, writer = await asyncio.open_connection(sock=ours)
+        WALL.sleep(0.25)  # the sockets get their time from when everybody waits
         asked.set()
         answer = await asyncio.wait_for(reader.readline(), 10)
         writer.close()
