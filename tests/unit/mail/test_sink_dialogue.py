@@ -65,7 +65,11 @@ def test_takes_all_bytes(client, taken):
 
 def test_takes_addresses_and_headers_in_unicode(sink, taken):
     mail = EmailMessage(policy=SMTPUTF8)
-    mail["From"], mail["To"], mail["Subject"] = "jürgen@bücher.example", "用户@例子.example", "Grüße"
+    mail["From"], mail["To"], mail["Subject"] = (
+        "jürgen@bücher.example",
+        "用户@例子.example",
+        "Grüße",
+    )
     mail.set_content("你好")
     with smtplib.SMTP(sink.host, sink.port) as client:
         client.send_message(mail)
@@ -104,7 +108,11 @@ def test_takes_odd_but_legal_addresses(client, taken, path, recipient):
 
 @pytest.mark.parametrize("path", ["<", "<>", "<@>", "<x@y.z", "()", "((((", '"', "@", "," * 50])
 def test_refuses_what_is_no_address_and_goes_on(client, taken, path):
-    assert client.ask("EHLO me", "MAIL FROM:<a@b.c>", f"RCPT TO:{path}")[:3] in {"501", "553", "555"}
+    assert client.ask("EHLO me", "MAIL FROM:<a@b.c>", f"RCPT TO:{path}")[:3] in {
+        "501",
+        "553",
+        "555",
+    }
     assert client.ask("RSET") == "250 OK"
     assert client.send(b"x") == OK
 
@@ -140,7 +148,9 @@ def test_no_mail_is_smuggled_in_another(client, taken, no_end):
 
 def test_pipelining_in_one_segment_until_the_mail(client, taken):
     client.ask("EHLO me")
-    client.say(b"MAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nRCPT TO:<bad\r\nRCPT TO:<v@w.x>\r\nDATA\r\n")
+    client.say(
+        b"MAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nRCPT TO:<bad\r\nRCPT TO:<v@w.x>\r\nDATA\r\n"
+    )
     assert [client.reply()[:3] for _ in range(5)] == ["250", "250", "553", "250", "354"]
     # What follows the mail may come with it (RFC 2920 §3.1).
     client.say(b"one\r\n.\r\nRSET\r\nMAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nDATA\r\n")
@@ -211,7 +221,10 @@ def test_a_client_that_resends_after_a_lost_reply_is_taken_twice(connect, sink, 
         (["EHLO me", "MAIL FROM:<a@b.c>", "DATA"], "503 Error: need RCPT command"),
         (["EHLO me", "MAIL FROM:<a@b.c>", "RCPT TO:<x@y.z>", "DATA now"], "501 Syntax: DATA"),
         (["EHLO me", "MAIL FROM:<a@b.c>", "MAIL FROM:<a@b.c>"], "503 Error: nested MAIL command"),
-        (["EHLO me", "MAIL FROM:<a@b.c>", "EHLO me", "RCPT TO:<x@y.z>"], "503 Error: need MAIL command"),
+        (
+            ["EHLO me", "MAIL FROM:<a@b.c>", "EHLO me", "RCPT TO:<x@y.z>"],
+            "503 Error: need MAIL command",
+        ),
         (["HELO me", "MAIL FROM:<a@b.c>", "RCPT TO:<x@y.z>"], "250 OK"),
         (["mail from:<a@b.c>"], "503 Error: send HELO first"),
         (["ehlo me", "mail from:<a@b.c>", "rcpt to:<x@y.z>", "rset", "noop"], "250 OK"),
@@ -269,7 +282,13 @@ def test_noise_on_the_plain_port_harms_nobody_else(connect, sink, taken, noise):
     assert len(taken) == 1
 
 
-WHOLE = [b"EHLO me\r\n", b"MAIL FROM:<a@b.c>\r\n", b"RCPT TO:<x@y.z>\r\n", b"DATA\r\n", b"half a mail\r\n."]
+WHOLE = [
+    b"EHLO me\r\n",
+    b"MAIL FROM:<a@b.c>\r\n",
+    b"RCPT TO:<x@y.z>\r\n",
+    b"DATA\r\n",
+    b"half a mail\r\n.",
+]
 
 
 @pytest.mark.parametrize("reset", [False, True], ids=["closes", "resets"])

@@ -33,7 +33,9 @@ def session(seed):
             case 2:
                 wire += b"EHLO me\r\nMAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nDATA\r\nhi\r\n.\r\n"
             case 3:
-                wire += b"RCPT TO:<" + bytes(chance.choices(b'ab.@"\\<>()[]:;, \xc3\xbc', k=20)) + b">"
+                wire += (
+                    b"RCPT TO:<" + bytes(chance.choices(b'ab.@"\\<>()[]:;, \xc3\xbc', k=20)) + b">"
+                )
             case _:
                 wire += chance.choice(WORDS)
         wire += chance.choice(ENDS)
@@ -67,7 +69,9 @@ def attack(sink, seed):
 
 @pytest.mark.parametrize("tls", ["off", "starttls", "implicit"])
 @pytest.mark.parametrize(
-    "sessions", [range(70), pytest.param(range(1000, 4334), marks=pytest.mark.long)], ids=["short", "long"]
+    "sessions",
+    [range(70), pytest.param(range(1000, 4334), marks=pytest.mark.long)],
+    ids=["short", "long"],
 )
 def test_hostile_sessions_leave_it_serving(world, start, connect, trusting, sessions, tls):
     """The sink's stop, at the end, raises whatever went wrong on its side."""

@@ -209,7 +209,9 @@ CLIENTS = [
 
 
 @pytest.mark.parametrize("behave", CLIENTS, ids=lambda behave: behave.__name__)
-def test_stops_within_a_second_whatever_its_clients_do(nothing_left, office, connect, trusting, behave):
+def test_stops_within_a_second_whatever_its_clients_do(
+    nothing_left, office, connect, trusting, behave
+):
     sink = Sink(office.receive, tls="starttls", auth="optional")
     sink.start()
     for _ in range(3):
@@ -283,9 +285,9 @@ def test_waiters_are_woken_after_the_reply_was_written(world, start, connect):
     client = connect(start(receive=world.post_office.accept))
     client.envelope(mailbox.address)
     client.ask("DATA")
-    with mailbox.watching() as wakeup:
+    with mailbox.watching() as watch:
         client.say(b"hi\r\n.\r\n")
-        wakeup.result()
+        watch.wakeup.result()
         client.socket.setblocking(False)
         assert client.socket.recv(100) == OK.encode() + b"\r\n"
 
@@ -311,16 +313,16 @@ def test_waiters_are_not_woken_while_the_reply_is_being_written(world, start, co
     client = connect(sink)
     client.envelope(mailbox.address)
     client.ask("DATA")
-    with mailbox.watching() as wakeup:
+    with mailbox.watching() as watch:
         client.say(b"hi\r\n.\r\n")
         stored.wait()
         connect(sink).ask("NOOP")  # the sink got on from there
-        assert not wakeup.done()
+        assert not watch.wakeup.done()
         if dies:
             client.close()
         else:
             client.reply()
-        wakeup.result()
+        watch.wakeup.result()
 
 
 def test_waiters_are_woken_when_the_client_is_gone(world, start, connect):
@@ -328,10 +330,10 @@ def test_waiters_are_woken_when_the_client_is_gone(world, start, connect):
     client = connect(start(receive=world.post_office.accept))
     client.envelope(mailbox.address)
     client.ask("DATA")
-    with mailbox.watching() as wakeup:
+    with mailbox.watching() as watch:
         client.say(b"hi\r\n.\r\n")
         client.close()
-        wakeup.result()
+        watch.wakeup.result()
     assert len(mailbox.messages) == 1
 
 
@@ -392,8 +394,12 @@ def test_an_error_in_the_loop_is_raised_at_the_stop(start):
     sink = start()
     failure = RuntimeError("in a callback")
     sink._note_unless_hung_up(None, {"message": "Exception in callback", "exception": failure})
-    sink._note_unless_hung_up(None, {"message": "Connection lost", "exception": ConnectionResetError()})
-    with pytest.raises(SinkError, match=r"had 1 errors of its own, first: RuntimeError\('Exception in") as caught:
+    sink._note_unless_hung_up(
+        None, {"message": "Connection lost", "exception": ConnectionResetError()}
+    )
+    with pytest.raises(
+        SinkError, match=r"had 1 errors of its own, first: RuntimeError\('Exception in"
+    ) as caught:
         sink.stop()
     assert caught.value.__cause__.__cause__ is failure
     sink.start()

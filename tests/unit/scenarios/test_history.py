@@ -35,5 +35,5 @@ def test_mail_at_one_time_keeps_its_order():
 
 @pytest.mark.parametrize("thing", ["mail", world, None])
 def test_only_what_the_world_does_belongs_there(thing):
-    with pytest.raises(SettingsError, match="is nothing the world does: expected world.…"):
+    with pytest.raises(SettingsError, match=r"is nothing the world does: expected world\.…"):
         MailHistory(thing)
