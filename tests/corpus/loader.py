@@ -41,8 +41,8 @@ class Specimen:
         why: One sentence about what makes it a test.
         code: What the app accepts; none when the mail has no code, or several equally good.
             A code of digits is in ASCII digits without separators, any other as written.
-        code_as_written: The code as it stands in the decoded mail. One digit per cell or span is
-            written with single spaces.
+        code_as_written: The code as it stands in the decoded mail, a run of blanks as one. Digits
+            in cells or lines of their own are written with single spaces.
         code_also_ok: Other forms of the same code that a person might type. In an ambiguous mail:
             the codes that are equally good.
         ambiguous: Several codes are equally good.
