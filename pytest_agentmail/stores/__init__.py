@@ -1,0 +1,1 @@
+"""Where state is kept: in memory, in SQLite, in PostgreSQL."""
