@@ -25,6 +25,7 @@ _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/=\s]")
 _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/]{20,}={0,2}\s*")
 _SOFT_BREAK = re.compile(rb"[^\r\n]{40,79}=[ \t]*\r?\n")
 _QUOTED_OCTET = re.compile(rb"=(?:3D|20|0A|09|[C-F][0-9A-F]=[89AB][0-9A-F])")
+_PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n)")
 _BAD_QUOTING = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?\n|[ \t]*$)")
 _MARKUP = re.compile(rb"<[a-zA-Z!/]")
 
@@ -77,7 +78,7 @@ def _is_text(octets: bytes) -> bool:
 def _quoted_printable(payload: bytes, notes: Notes) -> bytes:
     if _BAD_QUOTING.search(payload):
         notes.append("a '=' that starts no quoted-printable octet was kept as it is")
-    return binascii.a2b_qp(payload)
+    return binascii.a2b_qp(_PADDED_BREAK.sub(b"=", payload))
 
 
 def _base64(payload: bytes, notes: Notes) -> bytes:

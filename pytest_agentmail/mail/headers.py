@@ -80,7 +80,7 @@ def decode_words(raw: str, notes: _Notes) -> str:
     """A header value as people read it.
 
     Args:
-        raw: The value as sent; octets that are not ASCII stand as surrogate escapes.
+        raw: The value as sent, each octet as one character (Latin-1).
         notes: Repairs are added here.
     """
     text = _unfold(raw, notes)
@@ -92,7 +92,7 @@ def decode_words(raw: str, notes: _Notes) -> str:
 
 
 def _unfold(raw: str, notes: _Notes) -> str:
-    octets = raw.encode("utf-8", "surrogateescape")
+    octets = raw.encode("latin-1", "replace")
     text = octets.decode("ascii") if octets.isascii() else decode_text(octets, None, notes)
     # A word that was folded in its middle has no blank there (RFC 2047 §2 forbids it anyway).
     text = re.sub(r"(=\?[^?\s]+\?[bB]\?[^?\s]*)\r?\n[ \t]+(?=[A-Za-z0-9+/=]+\?=)", r"\1", text)
@@ -179,7 +179,7 @@ def _joined(pieces: list[_Piece], notes: _Notes) -> str:
         text = piece.text
         if piece is first and text.count("'") >= 2:  # noqa: PLR2004 - charset'language'value
             charset, _, text = text.split("'", 2)
-        raw = text.encode("utf-8", "surrogateescape")
+        raw = text.encode("latin-1", "replace")
         octets += unquote_to_bytes(raw) if piece.extended else raw
     return decode_text(octets, charset or None, notes)
 
@@ -237,7 +237,7 @@ def addresses(raw: str, notes: _Notes) -> list[NamedAddress]:
 
 def _bare(address: str) -> str:
     """An addr-spec without the blanks, folds and source route (RFC 5321 App. C) around it."""
-    octets = address.encode("utf-8", "surrogateescape")
+    octets = address.encode("latin-1", "replace")
     text = re.sub(r"\s+", "", octets.decode("utf-8", "replace"))
     if text.startswith("@") and ":" in text:
         text = text.rpartition(":")[2]

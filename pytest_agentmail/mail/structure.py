@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import email.message
 import re
-from email.feedparser import BytesFeedParser
+from email.feedparser import FeedParser
 from email.policy import compat32
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,23 +85,26 @@ def _parse(raw: bytes, notes: list[str]) -> _Part:
         notes.append("blank lines before the header were skipped")
         raw = stripped
     try:
-        parser = BytesFeedParser(policy=compat32)
-        parser.feed(raw)
-        return parser.close()
+        return _parsed(raw)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
         notes.append(f"the structure is beyond repair ({type(error).__name__}); read as one text")
         return _flat(raw)
 
 
+def _parsed(raw: bytes) -> _Part:
+    # As Latin-1 each octet is one character, so that none is lost and all can be had back.
+    parser = FeedParser(policy=compat32)
+    parser.feed(raw.decode("latin-1"))
+    return parser.close()
+
+
 def _flat(raw: bytes) -> _Part:
     """The header fields and, below them, all the rest as one text."""
     head, _, body = raw.replace(b"\r\n", b"\n").partition(b"\n\n")
-    parser = BytesFeedParser(policy=compat32)
-    parser.feed(head + b"\n\n")
-    root = parser.close()
+    root = _parsed(head + b"\n\n")
     for name in ("content-type", "content-transfer-encoding"):
         del root[name]
-    root.set_payload(body.decode("ascii", "surrogateescape"))
+    root.set_payload(body.decode("latin-1"))
     return root
 
 
@@ -199,7 +202,7 @@ def _split_by_guess(part: _Part, notes: list[str]) -> list[_Part]:
         return []
     notes.append("the boundary in the header fits nothing; the one in the body was used")
     head = f'Content-Type: multipart/mixed; boundary="{found[1]}"\n\n'
-    again = _parse((head + str(body)).encode("ascii", "surrogateescape"), notes)
+    again = _parse((head + str(body)).encode("latin-1", "replace"), notes)
     children = again.get_payload()
     return children if isinstance(children, list) else []
 
@@ -208,7 +211,7 @@ def _octets(part: _Part, notes: list[str]) -> bytes:
     payload = part.get_payload()
     if isinstance(payload, list):
         return b"\n".join(_as_bytes(child) for child in payload)
-    body = str(payload).encode("utf-8", "surrogateescape")
+    body = str(payload).encode("latin-1", "replace")
     return decode_transfer(body, str(part.get("content-transfer-encoding", "")), notes)
 
 
@@ -218,11 +221,11 @@ def _as_bytes(part: _Part) -> bytes:
     boundary = part.get_boundary() if part.is_multipart() else None
     body = part.get_payload()
     if isinstance(body, list):
-        line = f"\n--{boundary}".encode("utf-8", "surrogateescape")
+        line = f"\n--{boundary}".encode("latin-1", "replace")
         rest = b"".join(line + b"\n" + _as_bytes(child) for child in body) + line + b"--\n"
     else:
-        rest = str(body).encode("utf-8", "surrogateescape")
-    return head.encode("utf-8", "surrogateescape") + b"\n" + rest
+        rest = str(body).encode("latin-1", "replace")
+    return head.encode("latin-1", "replace") + b"\n" + rest
 
 
 def _plain_words(defect: str) -> str:

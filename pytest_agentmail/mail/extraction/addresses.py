@@ -98,7 +98,7 @@ def looks_random(text: str) -> bool:
         return False
     mixed = bool(re.search(r"\d", text)) and bool(re.search(r"[A-Za-z]", text))
     cased = bool(re.search(r"[a-z][A-Z]|[A-Z][a-z]+[A-Z]", text))
-    digits = text.isdigit()
+    digits = text.isdigit() and len(text) > 9  # noqa: PLR2004 - shorter ones count something
     hyphenated_words = re.fullmatch(r"[a-z]+(?:[-_+.][a-z]+)*(?:[-_.]\d{1,4})?", text)
     if hyphenated_words or not (mixed or cased or digits):
         return False

@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_agentmail.mail.extraction.candidates import Candidate
-from pytest_agentmail.mail.extraction.noise import DOMAIN_BOUND, INSTRUCTION, without_noise
+from pytest_agentmail.mail.extraction.noise import (
+    DOMAIN_BOUND,
+    INSTRUCTION,
+    without_addresses,
+    without_noise,
+)
 from pytest_agentmail.mail.extraction.page import Line
 from pytest_agentmail.mail.extraction.shapes import Sighting, ascii_forms, sightings
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, Term, terms
@@ -44,6 +49,8 @@ NAMED_BELOW = 32
 NAMED_JUST_BEFORE = 25
 NAMED_IN_SUBJECT = 15
 TO_ENTER = 14
+TO_ENTER_ABOVE = 10
+MADE_OF_THAT = 14
 NEW = 12
 OWN_LINE = 12
 OWN_CELL = 8
@@ -82,6 +89,7 @@ class _Read:
     """A line with what was found in it."""
 
     line: Line
+    plain: str
     clean: str
     found: list[Sighting]
     terms: list[Term]
@@ -189,7 +197,7 @@ def _read_lines(lines: Iterable[Line], bound: set[str]) -> list[_Read]:
             bound.add(found[1] or found[2])
             plain = ""
         clean = without_noise(plain)
-        words = terms(clean, CODE_KINDS) if clean.strip() else []
+        words = terms(without_addresses(plain), CODE_KINDS) if clean.strip() else []
         seen = [
             each
             for each in sightings(clean, line.text, dict(line.apart))
@@ -197,7 +205,7 @@ def _read_lines(lines: Iterable[Line], bound: set[str]) -> list[_Read]:
         ]
         ends = [found.end() for found in _SEGMENT.finditer(clean)]
         segments = list(zip([0, *ends], [*ends, len(clean)], strict=True))
-        reads.append(_Read(line, clean, seen, words, segments))
+        reads.append(_Read(line, plain, clean, seen, words, segments))
     for paragraph in _paragraphs(reads):
         if any(INSTRUCTION.search(read.clean) for read in paragraph):
             for read in paragraph:
@@ -234,13 +242,29 @@ def _signs(reads: list[_Read], index: int, sighting: Sighting) -> Iterator[Reaso
         named = _named_around(reads, index, sighting, start)
     if named is not None:
         yield named
-    if any(term.kind == "act" for term in words):
-        yield Reason(TO_ENTER, "one is told to enter it")
+    yield from _signs_of_use(reads, index, sighting, words)
     yield from _signs_of_age(read, sighting, words, beside)
-    if any(term.kind == "promo" for term in words):
+    if any(term.kind == "promo" for term in words) or "%" in read.plain[start:end]:
         yield Reason(BUYS_SOMETHING, "the sentence speaks of a voucher or discount")
     if read.ordered:
         yield Reason(INSTRUCTED, "stands beside instructions to a machine")
+
+
+def _signs_of_use(
+    reads: list[_Read], index: int, sighting: Sighting, words: list[Term]
+) -> Iterator[Reason]:
+    """Whether one is told to enter it, in its sentence or in the line above."""
+    kinds = {term.kind for term in words}
+    if "act" in kinds:
+        yield Reason(TO_ENTER, "one is told to enter it")
+    if not _alone(reads[index].clean, sighting):
+        return
+    above = next((read for read in reversed(reads[:index]) if not read.empty), None)
+    kinds = {term.kind for term in above.terms} if above else set()
+    if "act" in kinds:
+        yield Reason(TO_ENTER_ABOVE, "the line above says to enter it")
+    if "figures" in kinds and "code" not in kinds:
+        yield Reason(MADE_OF_THAT, "the line above says what it is made of")
 
 
 def _fatal(reasons: list[Reason]) -> bool:
@@ -377,8 +401,10 @@ def _named_around(
 
 def _short_label(line: _Read) -> Term | None:
     """The word that makes a short line the label of what follows."""
+    if len(line.clean.strip()) > _NEAR or any(t.kind in {"act", "figures"} for t in line.terms):
+        return None
     labels = [term for term in line.terms if term.kind in _LABELS]
-    return labels[-1] if labels and len(line.clean.strip()) <= _NEAR else None
+    return labels[-1] if labels else None
 
 
 def _signs_of_age(

@@ -57,7 +57,8 @@ OTHERWISE_BEFORE = {"leave": -60, "deny": -35, "aside": -28}
 SIDE_WORD = -55
 FILE = -80
 BARE = -35
-NO_TOKEN = -12
+SHORT_TOKEN = -8
+NO_TOKEN = -60
 PICTURE = -30
 LOOK_ALIKE = -45
 DISGUISED = -80
@@ -93,6 +94,7 @@ ASIDE = frozenset(
     "visszajelzes sugo napoveda podpora villkor vilkar ehdot tietosuoja yardim gizlilik".split()
 )
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|svg|css|js|ico|webp|woff2?|pdf|ics|zip|mp4|dtd)$", re.I)
+_SHORT_TOKEN = re.compile(r"[A-Za-z]\w*\d|\d\w*[A-Za-z]|\d{5}")
 _AROUND = 160
 
 
@@ -281,7 +283,9 @@ def _signs_of_parts(parts: SplitResult) -> Iterator[Reason]:
     pieces = [*re.split(r"[/:;@]", parts.path), *(value for _, value in values), *re.split(r"[/=&?]", parts.fragment)]
     if any(looks_random(piece) for piece in pieces):
         yield Reason(TOKEN, "carries a token")
-    elif not keyed:
+    elif keyed or any(_SHORT_TOKEN.search(piece) for piece in pieces):
+        yield Reason(SHORT_TOKEN, "carries at most a short token")
+    else:
         yield Reason(NO_TOKEN, "carries no token")
     if parts.path in ("", "/") and not parts.query and not parts.fragment:
         yield Reason(BARE, "leads to the front page")

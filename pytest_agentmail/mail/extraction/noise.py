@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["DOMAIN_BOUND", "INSTRUCTION", "NOISE", "without_noise"]
+__all__ = ["DOMAIN_BOUND", "INSTRUCTION", "NOISE", "without_addresses", "without_noise"]
 
 
 class Noise(NamedTuple):
@@ -23,6 +23,7 @@ def _noise(kind: str, pattern: str) -> Noise:
     return Noise(kind, re.compile(pattern, re.IGNORECASE))
 
 
+_WEB = ("address on the web", "e-mail address", "host name")
 _MONEY = r"[$€£¥₹₽₩₺₴₪₫฿₦]|US\$|R\$|kr|zł|Kč|Ft|лв|руб|грн|lei|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|TRY|TL|RUB|UAH|INR|JPY|CNY|KRW|VND|IDR|Rp|NT\$|HK\$"
 
 NOISE: tuple[Noise, ...] = (
@@ -35,7 +36,7 @@ NOISE: tuple[Noise, ...] = (
     _noise("network address", r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])"),
     _noise("network address", r"(?<![\w:])(?:[0-9a-f]{1,4}:){2,7}[0-9a-f:]*[0-9a-f]{1,4}(?!\w)|[0-9a-f:]+::[0-9a-f:]*"),
     _noise("date", r"(?<!\d)\d{4}([-./年])\s?\d{1,2}(?:\1|月)\s?\d{1,2}日?(?!\d)"),
-    _noise("date", r"(?<!\d)\d{1,2}([-./])\s?\d{1,2}\1\s?(?:\d{4}|\d{2})(?!\d)"),
+    _noise("date", r"(?<!\d)(?:(?:3[01]|[12]\d|0?[1-9])([-./])\s?(?:1[0-2]|0?[1-9])|(?:1[0-2]|0?[1-9])([-./])\s?(?:3[01]|[12]\d|0?[1-9]))(?:\1|\2)\s?(?:(?:19|2[01])\d\d|\d\d)(?!\d)"),
     _noise("date", r"(?<!\d)\d{4}\s?[年년](?:\s?\d{1,2}\s?[月월])?(?:\s?\d{1,2}\s?[日일])?"),
     _noise("date", r"(?<!\d)\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일]"),
     _noise("date", r"(?<![\w.])\d{1,2}\.?\s(?:de\s)?[^\W\d_]{3,12}\.?,?\s(?:de\s)?(?:19|20)\d{2}(?!\d)"),
@@ -52,7 +53,7 @@ NOISE: tuple[Noise, ...] = (
     _noise("masked number", r"\d{1,6}(?:[\s-]?[*•●xX×]{2,})+(?:[\s-]?\d{2,6})?"),
     _noise("telephone number", r"(?<![\w+])(?:\+|00)\d[\d\s().-]{6,}\d"),
     _noise("telephone number", r"(?<!\w)\(\+?\d{1,5}\)[\s-]?\d[\d\s-]{3,}\d"),
-    _noise("telephone number", r"(?<![\w-])[08]\d{0,4}[\s/-]\d{2,5}(?:[\s/-]\d{2,5})+(?![\w-])"),
+    _noise("telephone number", r"(?<![\w-])(?=(?:[\s/-]?\d){9})[08]\d{0,4}[\s/-]\d{2,5}(?:[\s/-]\d{2,5})+(?![\w-])"),
     _noise("card number", r"(?<!\d)\d{4}(?:[ -]\d{4}){3}(?!\d)"),
     _noise("account number", r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]{4}){3,7}(?:\s?[A-Z0-9]{1,3})?\b"),
     _noise("version", r"\bv?\d+\.\d+\.\d+(?:[-.]\w+)*\b"),
@@ -79,6 +80,14 @@ def without_noise(text: str) -> str:
     """`text` with everything that is never a code blotted out; places stay the same."""
     for noise in NOISE:
         text = noise.pattern.sub(_blot, text)
+    return text
+
+
+def without_addresses(text: str) -> str:
+    """`text` with addresses blotted out, so that their words are not taken for its own."""
+    for noise in NOISE:
+        if noise.kind in _WEB:
+            text = noise.pattern.sub(_blot, text)
     return text
 
 

@@ -24,6 +24,12 @@ class Shape(NamedTuple):
     points: int
     joined: bool = False
 
+    def value_of(self, written: str) -> str:
+        """What an app accepts for the form as written."""
+        if self.name == "prefix and digits":
+            return written.rpartition("-")[2]
+        return re.sub(r"[ -]", "", written) if self.joined else written
+
 
 class Sighting(NamedTuple):
     """Something code-like in a line."""
@@ -48,11 +54,12 @@ def _shape(name: str, pattern: str, points: int, *, joined: bool = False) -> Sha
 SHAPES: tuple[Shape, ...] = (
     _shape("two groups of three digits", r"\d{3}[ -]\d{3}", 18, joined=True),
     _shape("groups of digits", r"\d{2}(?:[ -]\d{2}){2,4}|\d{4}[ -]\d{4}|\d{3}(?:[ -]\d{3}){2}|\d{5}[ -]\d{5}", 10, joined=True),
-    _shape("prefix and digits", r"[A-Z]{1,3}-\d{4,8}", 18),
+    _shape("uneven groups of digits", r"(?<=\A)\d{2,4}(?:[ -]\d{2,4}){1,3}(?=\Z)", 4, joined=True),
+    _shape("prefix and digits", r"[A-Z]{1,2}-\d{4,8}", 18),
     _shape("six digits", r"\d{6}", 20),
     _shape("four, five, seven or eight digits", r"\d{4,5}|\d{7,8}", 14),
     _shape("nine or ten digits", r"\d{9,10}", 6),
-    _shape("groups of capitals and digits", r"(?=[A-Z-]*\d|[A-Z]{3,5}-[A-Z]{3,5})[A-Z0-9]{2,6}(?:-[A-Z0-9]{2,6}){1,4}", 10),
+    _shape("groups of capitals and digits", r"(?=[A-Z-]*\d|[A-Z]{3,5}-[A-Z]{3,5})[A-Z0-9]{1,6}(?:-[A-Z0-9]{1,6}){1,4}", 10),
     _shape("capitals and digits", r"(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,12}", 10),
     _shape("letters and digits", r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{5,12}", 2),
     _shape("groups of letters and digits", r"(?=[a-z-]*\d|[a-z]{3,}(?:-[a-z]{3,}){2})[a-z0-9]{3,10}(?:-[a-z0-9]{3,10}){1,4}", 0),
@@ -98,9 +105,8 @@ def sightings(clean: str, original: str, apart: dict[int, str]) -> list[Sighting
             if any(taken[start:end]):
                 continue
             taken[start:end] = b"\x01" * (end - start)
-            value = re.sub(r"[ -]", "", match[0]) if shape.joined else match[0]
             written = apart.get(start, original[start:end])
-            found.append(Sighting(start, end, value, written, shape.name, shape.points))
+            found.append(Sighting(start, end, shape.value_of(match[0]), written, shape.name, shape.points))
     return sorted(found)
 
 
@@ -111,6 +117,8 @@ def _uneven_groups(clean: str) -> list[tuple[int, int]]:
     """Where digits stand in groups of different lengths, as in telephone numbers."""
     spans: list[tuple[int, int]] = []
     for found in _GROUPED.finditer(clean):
+        if found[0] == clean.strip():
+            continue
         groups = re.split(r"[ -]", found[0])
         digits = sum(map(len, groups))
         uneven = len({len(group) for group in groups}) > 1

@@ -40,6 +40,9 @@ _HEADING_EMS = {"h1": 2.0, "h2": 1.5, "h3": 1.17, "h4": 1.0, "h5": 0.83, "h6": 0
 _FONT_SIZES = {"1": 10.0, "2": 13.0, "3": 16.0, "4": 18.0, "5": 24.0, "6": 32.0, "7": 48.0}
 _SIZE_WORDS = {"xx-small": 9.0, "x-small": 10.0, "small": 13.0, "medium": 16.0, "large": 18.0,
                "x-large": 24.0, "xx-large": 32.0, "xxx-large": 48.0}  # fmt: skip
+_INLINE = frozenset({"span", "b", "strong", "font", "em", "code", "u", "i"})
+_LAYOUT = frozenset({"html", "body", "table", "tbody", "tr", "center", "section", "main"})
+_BUTTON_PADDING = 4.0
 _LARGE = 20.0
 _READABLE = 1.0  # pixels; nobody reads smaller print
 _ALIKE = 8  # colours whose red, green and blue all differ by no more look the same
@@ -65,6 +68,7 @@ class _Style:
     kept_blanks: bool = False
     look: Look = Look()
     side_by_side: bool = False
+    pressable: bool = False
 
     @property
     def readable(self) -> bool:
@@ -195,7 +199,7 @@ def _is_block(style: _Style, node: LexborNode) -> bool:
 
 def _is_button(attributes: dict[str, str | None], style: _Style) -> bool:
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-    return style.look.framed or bool(_BUTTON.search(names)) or attributes.get("role") == "button"
+    return style.pressable or bool(_BUTTON.search(names)) or attributes.get("role") == "button"
 
 
 def _by_tag(tag: str, attributes: dict[str, str | None]) -> Declarations:
@@ -247,6 +251,9 @@ class _Cascade:
             or (around.kept_blanks and not self._get("white-space")),
             look=self._look(around.look, size, framed=framed),
             side_by_side=self._side_by_side(),
+            pressable=framed
+            or self._padded()
+            or (around.pressable and self._tag in {*_INLINE, "a"} and around.box.tag in _CELLS),
         )
 
     def _get(self, name: str) -> str:
@@ -307,12 +314,12 @@ class _Cascade:
         """The colour behind the text, None for a picture; and whether it is the element's own."""
         shorthand, image = self._get("background"), self._get("background-image")
         if "url(" in shorthand + image or "gradient" in shorthand + image:
-            return None, True
+            return None, self._tag not in _LAYOUT
         for value in (self._get("background-color"), shorthand):
             for word in re.findall(r"[\w#-]+(?:\([^)]*\))?", value):
                 colour = parse_colour(word)
                 if isinstance(colour, tuple):
-                    return colour, colour != around.ground
+                    return colour, colour != around.ground and self._tag not in _LAYOUT
         return around.ground, False
 
     def _look(self, around: Look, size: float, *, framed: bool) -> Look:
@@ -327,12 +334,20 @@ class _Cascade:
             large=size >= _LARGE,
             heading=around.heading or self._tag in _HEADING_EMS,
             framed=framed
-            or (around.framed and self._tag in {"span", "b", "strong", "p", "a", "font", "div"})
+            or (around.framed and self._tag in _INLINE)
             or any(n.startswith("border") and "dashed" in v for n, v in self._declared.items())
             or (self._pixels("letter-spacing") or 0) >= 2,  # noqa: PLR2004 - pixels: set apart
             struck=around.struck or "line-through" in decorated,
             quoted=around.quoted or quote or reply,
             dialled=around.dialled or href.startswith(("tel:", "sms:", "callto:")),
+        )
+
+    def _padded(self) -> bool:
+        """Whether the element itself has the room around its text that buttons have."""
+        padding = self._get("padding") or self._get("padding-top")
+        border = self._get("border")
+        return self._tag == "a" and (
+            (parse_length(padding) or 0) >= _BUTTON_PADDING or (bool(border) and border[:1] in "123")
         )
 
     def _side_by_side(self) -> bool:

@@ -13,7 +13,7 @@ __all__ = ["CODE_KINDS", "LINK_KINDS", "Term", "terms"]
 # Of two words of the same length that begin at the same place, the kind named first wins.
 CODE_KINDS = (
     "other", "promo", "order", "reference", "old", "over", "fresh", "phone", "price", "place",
-    "unit", "code", "act",
+    "unit", "code", "figures", "act",
 )  # fmt: skip
 LINK_KINDS = ("leave", "deny", "aside", "confirm")
 
