@@ -50,10 +50,15 @@ def _shape(name: str, pattern: str, points: int, *, joined: bool = False) -> Sha
     return Shape(name, re.compile(f"{_BEFORE}(?:{pattern}){_AFTER}"), points, joined)
 
 
+def _whole(groups: str) -> str:
+    """Groups of digits that no further group stands beside."""
+    return rf"(?<!\d[ -])(?:{groups})(?![ -]\d)"
+
+
 # The first that fits wins. Groups are of one length: other groupings are telephone numbers.
 SHAPES: tuple[Shape, ...] = (
-    _shape("two groups of three digits", r"\d{3}[ -]\d{3}", 18, joined=True),
-    _shape("groups of digits", r"\d{2}(?:[ -]\d{2}){2,4}|\d{4}[ -]\d{4}|\d{3}(?:[ -]\d{3}){2}|\d{5}[ -]\d{5}", 10, joined=True),
+    _shape("two groups of three digits", _whole(r"\d{3}[ -]\d{3}"), 18, joined=True),
+    _shape("groups of digits", _whole(r"\d{2}(?:[ -]\d{2}){2,4}|\d{4}[ -]\d{4}|\d{3}(?:[ -]\d{3}){2}|\d{5}[ -]\d{5}"), 10, joined=True),
     _shape("uneven groups of digits", r"(?<=\A)\d{2,4}(?:[ -]\d{2,4}){1,3}(?=\Z)", 4, joined=True),
     _shape("prefix and digits", r"[A-Z]{1,2}-\d{4,8}", 18),
     _shape("six digits", r"\d{6}", 20),
