@@ -33,12 +33,11 @@ class SinkProvider:
         self,
         *,
         recipient: str,
-        subject: str | None = None,  # noqa: ARG002  (the queue compares; so it can name near misses)
+        subject: str | None = None,
         after: datetime | None = None,
     ) -> Sequence[Message]:
-        """All visible mail for `recipient`, in order of acceptance."""
-        messages = self._mailbox(recipient).messages
-        return messages if after is None else [m for m in messages if m.visible_at > after]
+        """The visible mail for `recipient`, in order of acceptance."""
+        return self._mailbox(recipient).search(subject=subject, after=after)
 
     def fetch(self, message_id: str) -> Message:
         """The message of this run with that id."""

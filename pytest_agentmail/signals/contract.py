@@ -42,11 +42,6 @@ class Contract:
         )
         return f"subject {describe(self.subject)}{flags}"
 
-    @property
-    def hint(self) -> str | None:
-        """The part of the subject a provider may search for."""
-        return self.subject if isinstance(self.subject, str) else None
-
     def survey(
         self,
         signal: Signal,
