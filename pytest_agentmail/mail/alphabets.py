@@ -68,7 +68,9 @@ _EVERYDAY: dict[str, Plane] = {
     "ko": Plane("euc_kr", 0xB0, 0xC8, 0.85),
 }
 
-_TYPOGRAPHY = frozenset("\xa0\xad“”„‚‘’–—…·•©®™€£°«»‹›¿¡§′″→←✓№、。，！？：；（）「」『』【】〜～・ー\u200b\u200c\u200d\u200e\u200f\ufeff")
+_TYPOGRAPHY = frozenset(
+    "\xa0\xad“”„‚‘’–—…·•©®™€£°«»‹›¿¡§′″→←✓№、。，！？：；（）「」『』【】〜～・ー\u200b\u200c\u200d\u200e\u200f\ufeff"
+)
 
 
 def plausibility(text: str) -> float:

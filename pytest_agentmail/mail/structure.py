@@ -18,9 +18,15 @@ __all__ = ["Attachment", "Structure", "dissect"]
 
 _Part = email.message.Message
 
-_HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|table)\b", re.I | re.S)
-_LINE_OF_BOUNDARY = re.compile(r"^--([^\s-].{0,69}?)[ \t]*\r?\n(?=content-)", re.M | re.I)
-_CHARSET_IN_HTML = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I)
+_HTML = re.compile(
+    r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|table)\b", re.IGNORECASE | re.DOTALL
+)
+_LINE_OF_BOUNDARY = re.compile(
+    r"^--([^\s-].{0,69}?)[ \t]*\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
+)
+_CHARSET_IN_HTML = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.IGNORECASE
+)
 _FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")
 _DEEPEST = 60  # multiparts in multiparts; real mail stays below ten
 

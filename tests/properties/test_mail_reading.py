@@ -96,7 +96,9 @@ def mutated(raw: bytes, rng: random.Random) -> bytes:
         elif kind == 3:
             octets[place:place] = octets[place : place + rng.randrange(200)]
         else:
-            octets[place:place] = rng.choice((b"\r\n", b"=", b"<", b'"', b"\x00", b"--", b"&", b"?="))
+            octets[place:place] = rng.choice(
+                (b"\r\n", b"=", b"<", b'"', b"\x00", b"--", b"&", b"?=")
+            )
         if not octets:
             break
     return bytes(octets)
@@ -216,7 +218,11 @@ def test_any_code_on_any_page_is_found(code, word, template, encoding):
     assert content.code == code, (word, content.code_candidates)
 
 
-@given(digit_codes, words, st.sampled_from(["<td>{}</td>", "<td><span>{}</span></td>", "<td><p>{}</p></td>"]))
+@given(
+    digit_codes,
+    words,
+    st.sampled_from(["<td>{}</td>", "<td><span>{}</span></td>", "<td><p>{}</p></td>"]),
+)
 def test_a_digit_per_cell_is_one_code(code, word, cell):
     cells = "\n".join(cell.format(digit) for digit in code)
     content = Content(encoded("Hello", "html", CELLS.format(word=word[1], cells=cells), "base64"))

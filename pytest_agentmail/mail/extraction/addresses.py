@@ -19,7 +19,17 @@ _ADDRESS = re.compile(
 _TRAILING = ".,;:!?'*_`~|\\…·،؛؟।"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _ESCAPED_AMPERSAND = re.compile(r"&amp;(?=[\w.%\[\]-]+=)")
-_NOT_HTTP = ("javascript:", "data:", "cid:", "mailto:", "tel:", "sms:", "file:", "about:", "callto:")
+_NOT_HTTP = (
+    "javascript:",
+    "data:",
+    "cid:",
+    "mailto:",
+    "tel:",
+    "sms:",
+    "file:",
+    "about:",
+    "callto:",
+)
 
 
 class Found(NamedTuple):

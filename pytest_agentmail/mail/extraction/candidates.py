@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Candidate"]
+__all__ = ["Candidate", "Reason"]
+
+
+class Reason(NamedTuple):
+    """A sign for or against, and what it is worth."""
+
+    points: int
+    text: str
 
 
 class Candidate(NamedTuple):

@@ -8,35 +8,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pytest_agentmail.mail.extraction.candidates import Candidate
-from pytest_agentmail.mail.extraction.noise import (
-    DOMAIN_BOUND,
-    INSTRUCTION,
-    without_addresses,
-    without_noise,
-)
+from pytest_agentmail.mail.extraction.age import STALE, signs_of_age
+from pytest_agentmail.mail.extraction.candidates import Candidate, Reason
 from pytest_agentmail.mail.extraction.page import Line
-from pytest_agentmail.mail.extraction.shapes import Sighting, ascii_forms, sightings
+from pytest_agentmail.mail.extraction.reading import ReadLine, alone, alone_in_cell, read_lines
+from pytest_agentmail.mail.extraction.shapes import ascii_forms
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, Term, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pytest_agentmail.mail.extraction.page import Page
+    from pytest_agentmail.mail.extraction.shapes import Sighting
 
 __all__ = ["find_codes"]
 
 ENOUGH = 50  # points from which on something is taken for a code
 ALIKE = 6  # points that make no difference between two codes
-
-
-class Reason(NamedTuple):
-    """A sign for or against, and what it is worth."""
-
-    points: int
-    text: str
 
 
 # What each sign is worth. A number with a word for "code" right before it is one; nothing else is
@@ -51,7 +41,6 @@ NAMED_IN_SUBJECT = 15
 TO_ENTER = 14
 TO_ENTER_ABOVE = 10
 MADE_OF_THAT = 14
-NEW = 12
 OWN_LINE = 12
 OWN_CELL = 8
 BOLD, LARGE, HEADING, FRAMED = 6, 12, 6, 8
@@ -63,7 +52,6 @@ LABELLED = -60
 LABELLED_AFTER_CODE = -8
 COUNTS_SOMETHING = -80
 BUYS_SOMETHING = -50
-STALE = -70
 INSTRUCTED = -50
 STRUCK, QUOTED, DIALLED = -70, -40, -50
 NUMBERED = -25
@@ -80,25 +68,7 @@ _LABELS = {
     "place": "part of an address",
     "promo": "a voucher",
 }
-_SEGMENT = re.compile(r"(?<=[^\W\d_)\"'»”])[.](?=\s|$)|(?<=\d)\.(?=\s|$)|[!?;。！？；।؟]+(?=\s|$|[^\x00-\x7f])|\n")
 _TIGHT, _NEAR, _FAR = 14, 30, 110
-
-
-@dataclass(slots=True)
-class _Read:
-    """A line with what was found in it."""
-
-    line: Line
-    plain: str
-    clean: str
-    found: list[Sighting]
-    terms: list[Term]
-    segments: list[tuple[int, int]]
-    ordered: bool = False  # talks to machines
-
-    @property
-    def empty(self) -> bool:
-        return not self.clean.strip()
 
 
 @dataclass(slots=True)
@@ -129,7 +99,7 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
     displayed = any(line.text.strip() for line in html.lines)
     in_html: set[str] = set()
     for where, lines in sources:
-        reads = _read_lines(lines, bound)
+        reads = read_lines(lines, bound)
         for index, read in enumerate(reads):
             for sighting in read.found:
                 if where == "html":
@@ -171,7 +141,9 @@ def _ranked(tallies: Iterable[_Tally], bound: set[str]) -> tuple[Candidate, ...]
         if tally.places > 1:
             reasons.append(Reason(REPEATED, "stands there more than once"))
         if tally.value in bound:
-            reasons.append(Reason(BOUND_TO_DOMAIN, "a line bound to the sender's domain repeats it"))
+            reasons.append(
+                Reason(BOUND_TO_DOMAIN, "a line bound to the sender's domain repeats it")
+            )
         score = sum(reason.points for reason in reasons)
         if score >= ENOUGH:
             reasons.sort(key=lambda reason: -abs(reason.points))
@@ -186,48 +158,10 @@ def _ranked(tallies: Iterable[_Tally], bound: set[str]) -> tuple[Candidate, ...]
     )
 
 
-# --- reading lines ----------------------------------------------------------------------------
-
-
-def _read_lines(lines: Iterable[Line], bound: set[str]) -> list[_Read]:
-    reads: list[_Read] = []
-    for line in lines:
-        plain = ascii_forms(line.text)
-        if found := DOMAIN_BOUND.match(plain.strip()):
-            bound.add(found[1] or found[2])
-            plain = ""
-        clean = without_noise(plain)
-        words = terms(without_addresses(plain), CODE_KINDS) if clean.strip() else []
-        seen = [
-            each
-            for each in sightings(clean, line.text, dict(line.apart))
-            if not any(t.start <= each.start and each.end <= t.end for t in words)
-        ]
-        ends = [found.end() for found in _SEGMENT.finditer(clean)]
-        segments = list(zip([0, *ends], [*ends, len(clean)], strict=True))
-        reads.append(_Read(line, plain, clean, seen, words, segments))
-    for paragraph in _paragraphs(reads):
-        if any(INSTRUCTION.search(read.clean) for read in paragraph):
-            for read in paragraph:
-                read.ordered = bool(INSTRUCTION.search(read.clean)) or len(paragraph) > 1
-    return reads
-
-
-def _paragraphs(reads: list[_Read]) -> Iterator[list[_Read]]:
-    paragraph: list[_Read] = []
-    for read in reads:
-        if read.empty:
-            yield paragraph
-            paragraph = []
-        else:
-            paragraph.append(read)
-    yield paragraph
-
-
 # --- signs for and against ----------------------------------------------------------------------
 
 
-def _signs(reads: list[_Read], index: int, sighting: Sighting) -> Iterator[Reason]:
+def _signs(reads: list[ReadLine], index: int, sighting: Sighting) -> Iterator[Reason]:
     read = reads[index]
     yield Reason(sighting.points, f"has the form of a code: {sighting.shape}")
     yield from _signs_of_look(read, sighting)
@@ -243,7 +177,7 @@ def _signs(reads: list[_Read], index: int, sighting: Sighting) -> Iterator[Reaso
     if named is not None:
         yield named
     yield from _signs_of_use(reads, index, sighting, words)
-    yield from _signs_of_age(read, sighting, words, beside)
+    yield from signs_of_age(read, sighting, words, beside)
     if any(term.kind == "promo" for term in words) or "%" in read.plain[start:end]:
         yield Reason(BUYS_SOMETHING, "the sentence speaks of a voucher or discount")
     if read.ordered:
@@ -251,13 +185,13 @@ def _signs(reads: list[_Read], index: int, sighting: Sighting) -> Iterator[Reaso
 
 
 def _signs_of_use(
-    reads: list[_Read], index: int, sighting: Sighting, words: list[Term]
+    reads: list[ReadLine], index: int, sighting: Sighting, words: list[Term]
 ) -> Iterator[Reason]:
     """Whether one is told to enter it, in its sentence or in the line above."""
     kinds = {term.kind for term in words}
     if "act" in kinds:
         yield Reason(TO_ENTER, "one is told to enter it")
-    if not _alone(reads[index].clean, sighting):
+    if not alone(reads[index].clean, sighting):
         return
     above = next((read for read in reversed(reads[:index]) if not read.empty), None)
     kinds = {term.kind for term in above.terms} if above else set()
@@ -271,11 +205,11 @@ def _fatal(reasons: list[Reason]) -> bool:
     return any(reason.points <= LABELLED for reason in reasons)
 
 
-def _signs_of_look(read: _Read, sighting: Sighting) -> Iterator[Reason]:
+def _signs_of_look(read: ReadLine, sighting: Sighting) -> Iterator[Reason]:
     look = read.line.look_at(sighting.start)
-    if _alone(read.clean, sighting):
+    if alone(read.clean, sighting):
         yield Reason(OWN_LINE, "stands alone in its line")
-    elif _alone_in_cell(read.clean, sighting):
+    elif alone_in_cell(read.clean, sighting):
         yield Reason(OWN_CELL, "stands alone in its cell")
     signs = (
         (look.bold, BOLD, "is bold"),
@@ -291,7 +225,7 @@ def _signs_of_look(read: _Read, sighting: Sighting) -> Iterator[Reason]:
             yield Reason(points, text)
 
 
-def _signs_of_form(read: _Read, sighting: Sighting) -> Iterator[Reason]:
+def _signs_of_form(read: ReadLine, sighting: Sighting) -> Iterator[Reason]:
     if re.fullmatch(r"(?:19|20)\d\d", sighting.value):
         yield Reason(LIKE_A_YEAR, "looks like a year")
     if re.fullmatch(r"[1-9]\d*000", sighting.value):
@@ -300,19 +234,8 @@ def _signs_of_form(read: _Read, sighting: Sighting) -> Iterator[Reason]:
         yield Reason(NUMBERED, "has a number sign")
 
 
-def _alone(clean: str, sighting: Sighting) -> bool:
-    rest = clean[: sighting.start] + clean[sighting.end :]
-    return not re.search(r"[^\W_]", rest)
-
-
-def _alone_in_cell(clean: str, sighting: Sighting) -> bool:
-    before = clean[: sighting.start].rpartition("\t")[2]
-    after = clean[sighting.end :].partition("\t")[0]
-    return "\t" in clean and not re.search(r"[^\W_]", before + after)
-
-
 def _label(
-    read: _Read, sighting: Sighting, words: list[Term], beside: list[Sighting]
+    read: ReadLine, sighting: Sighting, words: list[Term], beside: list[Sighting]
 ) -> list[Reason]:
     """Words that say it is a number of another sort."""
     reasons: list[Reason] = []
@@ -320,7 +243,9 @@ def _label(
         gap = read.clean[sighting.end : term.start]
         if term.kind == "unit" and term.start >= sighting.end and re.fullmatch(r"[\s-]{0,2}", gap):
             reasons.append(Reason(COUNTS_SOMETHING, f"counts something ({term.text})"))
-    before = [term for term in words if term.end <= sighting.start and term.kind not in ("act", "unit")]
+    before = [
+        term for term in words if term.end <= sighting.start and term.kind not in ("act", "unit")
+    ]
     if not before:
         return reasons
     nearest = before[-1]
@@ -330,7 +255,9 @@ def _label(
         return reasons
     what = f"is labelled as {_LABELS[nearest.kind]} ({nearest.text})"
     earlier = [term for term in before[:-1] if term.kind == "code"]
-    apart = any(earlier[-1].end <= each.start < sighting.start for each in beside) if earlier else True
+    apart = (
+        any(earlier[-1].end <= each.start < sighting.start for each in beside) if earlier else True
+    )
     closes = ":" in gap or "：" in gap or re.search(r"\b(?:is|ist|lautet|est|es|è|é)\b", gap)
     if earlier and closes and not apart:
         reasons.append(Reason(LABELLED_AFTER_CODE, what))
@@ -340,7 +267,7 @@ def _label(
 
 
 def _named_in_segment(
-    read: _Read, sighting: Sighting, words: list[Term], beside: list[Sighting]
+    read: ReadLine, sighting: Sighting, words: list[Term], beside: list[Sighting]
 ) -> Reason | None:
     """A word for "code" in the same sentence; each names the number nearest to it."""
     best: Reason | None = None
@@ -367,19 +294,21 @@ def _named_in_segment(
     return best
 
 
-def _labelled(read: _Read, sighting: Sighting, words: list[Term]) -> bool:
+def _labelled(read: ReadLine, sighting: Sighting, words: list[Term]) -> bool:
     return _fatal(_label(read, sighting, words, []))
 
 
 def _named_around(
-    reads: list[_Read], index: int, sighting: Sighting, segment_start: int
+    reads: list[ReadLine], index: int, sighting: Sighting, segment_start: int
 ) -> Reason | None:
     """A word for "code" in the sentence or the lines before, or the line below."""
     read = reads[index]
     before = [t for t in read.terms if t.end <= segment_start and t.kind == "code"]
-    if before and not any(each.start < segment_start for each in read.found if each.start > before[-1].end):
+    if before and not any(
+        each.start < segment_start for each in read.found if each.start > before[-1].end
+    ):
         return Reason(NAMED_JUST_BEFORE, f"{before[-1].text!r} stands in the sentence before")
-    if not (_alone(read.clean, sighting) or _alone_in_cell(read.clean, sighting)):
+    if not (alone(read.clean, sighting) or alone_in_cell(read.clean, sighting)):
         return None
     above = [each for each in reversed(reads[:index]) if not each.empty][:5]
     for distance, line in enumerate(above):
@@ -389,7 +318,7 @@ def _named_around(
             return Reason(NAMED_ABOVE - 4 * distance, f"{text!r} stands above it")
         if distance == 0 and (label := _short_label(line)):
             return Reason(LABELLED, f"is labelled as {_LABELS[label.kind]} ({label.text})")
-        if any(_alone(line.clean, each) for each in line.found):
+        if any(alone(line.clean, each) for each in line.found):
             break
     below = [each for each in reads[index + 1 :] if not each.empty][:2]
     for distance, line in enumerate(below):
@@ -399,44 +328,9 @@ def _named_around(
     return None
 
 
-def _short_label(line: _Read) -> Term | None:
+def _short_label(line: ReadLine) -> Term | None:
     """The word that makes a short line the label of what follows."""
     if len(line.clean.strip()) > _NEAR or any(t.kind in {"act", "figures"} for t in line.terms):
         return None
     labels = [term for term in line.terms if term.kind in _LABELS]
     return labels[-1] if labels else None
-
-
-def _signs_of_age(
-    read: _Read, sighting: Sighting, words: list[Term], beside: list[Sighting]
-) -> Iterator[Reason]:
-    """Whether it is the new code of the mail, or one that counts no more."""
-    for term in words:
-        between = (
-            (term.end, sighting.start) if term.end <= sighting.start else (sighting.end, term.start)
-        )
-        if any(between[0] <= each.start < between[1] for each in beside):
-            continue
-        gap = read.clean[slice(*between)]
-        preceded = term.end <= sighting.start
-        over_between = any(
-            other.kind == "over" and between[0] <= other.start < between[1] for other in words
-        )
-        if term.kind == "old" and preceded and len(gap) <= _NEAR and not over_between:
-            yield Reason(STALE, f"counts no more ({term.text})")
-        elif term.kind == "over" and not preceded and not _conditional(read.clean, term):
-            yield Reason(STALE, f"counts no more ({term.text})")
-        elif term.kind == "fresh" and preceded and len(gap) <= _NEAR:
-            yield Reason(NEW, f"is the new one ({term.text})")
-
-
-_CONDITION = re.compile(
-    r"(?<!\w)(?:if|when|once|until|unless|after|wenn|falls|sobald|si|cuando|se|quando|als|om|hvis|når|jos|jeśli|gdy|pokud|"
-    r"ha|dacă|αν|εάν|eğer|если|когда|якщо|коли|إذا|אם|اگر|यदि|अगर|หาก|ถ้า|nếu|khi|jika|apabila)(?!\w)",
-)
-
-
-def _conditional(clean: str, term: Term) -> bool:
-    """Whether the sentence only says what holds when the code has expired."""
-    start = max((found.end() for found in _SEGMENT.finditer(clean, 0, term.start)), default=0)
-    return bool(_CONDITION.search(clean[start : term.start].lower()))

@@ -153,7 +153,8 @@ class Composer:
             index += 1
         place.append(max(0, len(lines) - 1))
         anchors = tuple(
-            anchor._replace(line=place[min(anchor.line, len(place) - 1)]) for anchor in self._anchors
+            anchor._replace(line=place[min(anchor.line, len(place) - 1)])
+            for anchor in self._anchors
         )
         return Page(tuple(lines), anchors)
 
@@ -163,7 +164,9 @@ def _finished(raw: str, marks: list[Mark]) -> Line:
     joined, apart, moved = joined_characters(text)
     if apart:
         last = len(moved) - 1
-        marks = [m._replace(start=moved[min(m.start, last)], end=moved[min(m.end, last)]) for m in marks]
+        marks = [
+            m._replace(start=moved[min(m.start, last)], end=moved[min(m.end, last)]) for m in marks
+        ]
     return Line(joined, tuple(marks), apart)
 
 

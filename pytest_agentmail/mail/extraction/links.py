@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl
 
 from pytest_agentmail.mail.extraction.addresses import (
@@ -18,7 +18,7 @@ from pytest_agentmail.mail.extraction.addresses import (
     split,
     words_of,
 )
-from pytest_agentmail.mail.extraction.candidates import Candidate
+from pytest_agentmail.mail.extraction.candidates import Candidate, Reason
 from pytest_agentmail.mail.extraction.noise import INSTRUCTION
 from pytest_agentmail.mail.extraction.vocabulary import LINK_KINDS, terms
 
@@ -31,13 +31,6 @@ __all__ = ["find_links"]
 
 ENOUGH = 40
 ALIKE = 4
-
-
-class Reason(NamedTuple):
-    """A sign for or against, and what it is worth."""
-
-    points: int
-    text: str
 
 
 SAYS_CONFIRM = 40
@@ -66,14 +59,7 @@ INSTRUCTED = -50
 
 # Words in a path, and keys of a query, that belong to going on; and those that lead elsewhere.
 GOING_ON = frozenset(
-    "verify verification verified verifyemail confirm confirmation confirmemail activate activation "
-    "validate validation optin opt magic magiclink signin login logon auth authenticate session "
-    "callback action reset password passwords invite invitation invites accept join register "
-    "registration signup onboarding token otl ott oob doi subscribe claim unlock enter "
-    "bestaetigen bestatigen bestaetigung aktivieren verifizieren anmelden freischalten confirmer "
-    "confirmar confirmacion verificar verificacion activar conferma attiva verifica valider activer "
-    "ativar bevestigen bevestig activeren bekrafta bekraeft bekreft vahvista potwierdz aktywuj potvrdit "
-    "overit megerosites confirmare activare onayla dogrula email".split()
+    ["verify", "verification", "verified", "verifyemail", "confirm", "confirmation", "confirmemail", "activate", "activation", "validate", "validation", "optin", "opt", "magic", "magiclink", "signin", "login", "logon", "auth", "authenticate", "session", "callback", "action", "reset", "password", "passwords", "invite", "invitation", "invites", "accept", "join", "register", "registration", "signup", "onboarding", "token", "otl", "ott", "oob", "doi", "subscribe", "claim", "unlock", "enter", "bestaetigen", "bestatigen", "bestaetigung", "aktivieren", "verifizieren", "anmelden", "freischalten", "confirmer", "confirmar", "confirmacion", "verificar", "verificacion", "activar", "conferma", "attiva", "verifica", "valider", "activer", "ativar", "bevestigen", "bevestig", "activeren", "bekrafta", "bekraeft", "bekreft", "vahvista", "potwierdz", "aktywuj", "potvrdit", "overit", "megerosites", "confirmare", "activare", "onayla", "dogrula", "email"]
 ) - {"email"}  # fmt: skip
 TOKEN_KEYS = re.compile(
     r"(?:.*[_-])?(?:token|key|code|oobcode|hash|sig|signature|ticket|otp|secret|nonce|ott|jwt|"
@@ -82,18 +68,134 @@ TOKEN_KEYS = re.compile(
     re.IGNORECASE,
 )
 ASIDE = frozenset(
-    "unsubscribe optout unsub abmelden abbestellen desabonner desinscription baja preferences prefs "
-    "settings notifications help hilfe aide ayuda ajuda aiuto hulp support faq faqs kb article articles "
-    "docs documentation guide terms tos agb cgu cgv condiciones condizioni termos voorwaarden legal "
-    "imprint impressum privacy datenschutz confidentialite privacidad privacidade cookies policy "
-    "policies contact kontakt contacto about blog news press careers jobs rules regulamin pomoc "
-    "social share follow facebook twitter instagram linkedin youtube tiktok apps appstore store shop "
-    "product products cart orders order bestellung commande pedido track tracking invoice receipt "
-    "billing pricing webview browser view online mirror advert ads promo survey feedback report abuse "
-    "deny decline reject cancel revoke notme status security-tips why learn gdpr rgpd dsgvo "
-    "visszajelzes sugo napoveda podpora villkor vilkar ehdot tietosuoja yardim gizlilik".split()
+    [
+        "unsubscribe",
+        "optout",
+        "unsub",
+        "abmelden",
+        "abbestellen",
+        "desabonner",
+        "desinscription",
+        "baja",
+        "preferences",
+        "prefs",
+        "settings",
+        "notifications",
+        "help",
+        "hilfe",
+        "aide",
+        "ayuda",
+        "ajuda",
+        "aiuto",
+        "hulp",
+        "support",
+        "faq",
+        "faqs",
+        "kb",
+        "article",
+        "articles",
+        "docs",
+        "documentation",
+        "guide",
+        "terms",
+        "tos",
+        "agb",
+        "cgu",
+        "cgv",
+        "condiciones",
+        "condizioni",
+        "termos",
+        "voorwaarden",
+        "legal",
+        "imprint",
+        "impressum",
+        "privacy",
+        "datenschutz",
+        "confidentialite",
+        "privacidad",
+        "privacidade",
+        "cookies",
+        "policy",
+        "policies",
+        "contact",
+        "kontakt",
+        "contacto",
+        "about",
+        "blog",
+        "news",
+        "press",
+        "careers",
+        "jobs",
+        "rules",
+        "regulamin",
+        "pomoc",
+        "social",
+        "share",
+        "follow",
+        "facebook",
+        "twitter",
+        "instagram",
+        "linkedin",
+        "youtube",
+        "tiktok",
+        "apps",
+        "appstore",
+        "store",
+        "shop",
+        "product",
+        "products",
+        "cart",
+        "orders",
+        "order",
+        "bestellung",
+        "commande",
+        "pedido",
+        "track",
+        "tracking",
+        "invoice",
+        "receipt",
+        "billing",
+        "pricing",
+        "webview",
+        "browser",
+        "view",
+        "online",
+        "mirror",
+        "advert",
+        "ads",
+        "promo",
+        "survey",
+        "feedback",
+        "report",
+        "abuse",
+        "deny",
+        "decline",
+        "reject",
+        "cancel",
+        "revoke",
+        "notme",
+        "status",
+        "security-tips",
+        "why",
+        "learn",
+        "gdpr",
+        "rgpd",
+        "dsgvo",
+        "visszajelzes",
+        "sugo",
+        "napoveda",
+        "podpora",
+        "villkor",
+        "vilkar",
+        "ehdot",
+        "tietosuoja",
+        "yardim",
+        "gizlilik",
+    ]
 )
-_FILE = re.compile(r"\.(?:png|jpe?g|gif|svg|css|js|ico|webp|woff2?|pdf|ics|zip|mp4|dtd)$", re.I)
+_FILE = re.compile(
+    r"\.(?:png|jpe?g|gif|svg|css|js|ico|webp|woff2?|pdf|ics|zip|mp4|dtd)$", re.IGNORECASE
+)
 _SHORT_TOKEN = re.compile(r"[A-Za-z]\w*\d|\d\w*[A-Za-z]|\d{5}")
 _AROUND = 160
 
@@ -196,7 +298,7 @@ def _in_anchors(page: Page) -> Iterator[_Seen]:
 
 
 def _bare_host(text: str) -> str:
-    found = re.fullmatch(r"\s*((?:[\w-]+\.)+[a-z]{2,}(?:/\S*)?)\s*", text, re.I)
+    found = re.fullmatch(r"\s*((?:[\w-]+\.)+[a-z]{2,}(?:/\S*)?)\s*", text, re.IGNORECASE)
     return f"https://{found[1]}" if found else ""
 
 
@@ -253,7 +355,9 @@ def _signs_of_words(seen: _Seen) -> Iterator[Reason]:
     said = terms(seen.text, LINK_KINDS)
     kinds = {term.kind: term.text for term in said}
     otherwise = [kind for kind in SAYS_OTHERWISE if kind in kinds]
-    if otherwise and not ("confirm" in kinds and otherwise == ["aside"] and said[0].kind == "confirm"):
+    if otherwise and not (
+        "confirm" in kinds and otherwise == ["aside"] and said[0].kind == "confirm"
+    ):
         kind = otherwise[0]
         yield Reason(SAYS_OTHERWISE[kind], f"says {kinds[kind]!r}")
     elif "confirm" in kinds:
@@ -280,7 +384,11 @@ def _signs_of_parts(parts: SplitResult) -> Iterator[Reason]:
     keyed = [key for key, value in [*values, *fragment] if TOKEN_KEYS.fullmatch(key) and value]
     if keyed:
         yield Reason(TOKEN_KEY, f"carries a {keyed[0]!r}")
-    pieces = [*re.split(r"[/:;@]", parts.path), *(value for _, value in values), *re.split(r"[/=&?]", parts.fragment)]
+    pieces = [
+        *re.split(r"[/:;@]", parts.path),
+        *(value for _, value in values),
+        *re.split(r"[/=&?]", parts.fragment),
+    ]
     if any(looks_random(piece) for piece in pieces):
         yield Reason(TOKEN, "carries a token")
     elif keyed or any(_SHORT_TOKEN.search(piece) for piece in pieces):
@@ -301,5 +409,3 @@ def _signs_of_host(seen: _Seen, parts: SplitResult, site: str) -> Iterator[Reaso
             yield Reason(LOOK_ALIKE, f"shows {shown} but leads to {host}")
     if "@" in parts.netloc:
         yield Reason(DISGUISED, "hides its host behind a name")
-
-

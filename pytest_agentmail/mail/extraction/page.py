@@ -105,4 +105,3 @@ def joined_characters(text: str) -> tuple[str, tuple[tuple[int, str], ...], list
 def _looks_like_one_code(characters: str) -> bool:
     pieces = characters.split()
     return len(pieces) - sum(p in "-–—·" for p in pieces) >= 4 and any(map(str.isdigit, pieces))  # noqa: PLR2004 - as short as codes get
-

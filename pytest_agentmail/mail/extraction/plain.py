@@ -18,9 +18,9 @@ __all__ = ["page_of_text"]
 
 _FULL_LINE = 45  # shorter lines were ended on purpose
 _BROKEN_URL_LINE = 60
-_ENDS_IN_URL = re.compile(r"https?://[^\s<>\"]+$", re.I)
+_ENDS_IN_URL = re.compile(r"https?://[^\s<>\"]+$", re.IGNORECASE)
 _REST_OF_URL = re.compile(r"[A-Za-z0-9%&=./?#_~+:;,@!$'()*-]+[>)\]]?[.,;]?")
-_IN_BRACKETS = re.compile(r"<(https?://[^<>\s]*(?:\r?\n[ \t]*[^<>\s]+){1,8})>", re.I)
+_IN_BRACKETS = re.compile(r"<(https?://[^<>\s]*(?:\r?\n[ \t]*[^<>\s]+){1,8})>", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；…।]\s*$")
 _CONTINUES = re.compile(r"[^\W\d_]|[\d(\"'«„“]")
 _OWN_LINE = re.compile(r"\W*[\w-]{3,14}\W*|\s*[-*•·–>\d]{1,3}[.)]?\s.*|.*https?://.*|.{0,40}:\s.*")

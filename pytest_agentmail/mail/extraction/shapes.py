@@ -111,7 +111,9 @@ def sightings(clean: str, original: str, apart: dict[int, str]) -> list[Sighting
                 continue
             taken[start:end] = b"\x01" * (end - start)
             written = apart.get(start, original[start:end])
-            found.append(Sighting(start, end, shape.value_of(match[0]), written, shape.name, shape.points))
+            found.append(
+                Sighting(start, end, shape.value_of(match[0]), written, shape.name, shape.points)
+            )
     return sorted(found)
 
 

@@ -15,10 +15,12 @@ __all__ = ["Box", "Colour", "Sheet", "declarations", "parse_colour", "parse_leng
 Colour = tuple[int, int, int]
 Declarations = dict[str, str]
 
-_COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.S)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _DECLARATION = re.compile(r"([-\w]+)\s*:\s*((?:[^;\"'(]|\"[^\"]*\"?|'[^']*'?|\([^)]*\)?)*)")
 _COMPOUND = re.compile(r"(?P<tag>[a-zA-Z][\w-]*|\*)?(?P<rest>(?:[.#][\w-]+)*)")
-_LENGTH = re.compile(r"\s*(-?\d{0,6}\.?\d{1,6})\s*(px|pt|em|rem|ex|ch|%|vh|vw|cm|mm|in)?", re.I)
+_LENGTH = re.compile(
+    r"\s*(-?\d{0,6}\.?\d{1,6})\s*(px|pt|em|rem|ex|ch|%|vh|vw|cm|mm|in)?", re.IGNORECASE
+)
 _TO_PIXELS = {"px": 1.0, "pt": 4 / 3, "rem": 16.0, "ex": 8.0, "ch": 8.0, "cm": 37.8, "mm": 3.78,
               "in": 96.0, "vh": 6.0, "vw": 6.0}  # fmt: skip
 _MOST_RULES = 400
@@ -59,7 +61,7 @@ def parse_length(value: str, em: float = 16.0) -> float | None:
     return number * _TO_PIXELS[unit]
 
 
-def parse_colour(value: str) -> Colour | None | bool:
+def parse_colour(value: str) -> Colour | bool | None:
     """A colour; False for one that cannot be seen through, None for what is no colour."""
     text = value.strip().lower()
     if text == "transparent":

@@ -34,7 +34,9 @@ _BLOCKS = frozenset(
      "main", "menu", "nav", "section", "summary", "table", "tbody", "tfoot", "thead", "tr",
      "caption", "optgroup", "option"}
 )  # fmt: skip
-_PARAGRAPHS = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "blockquote", "pre", "hr"})
+_PARAGRAPHS = frozenset(
+    {"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "blockquote", "pre", "hr"}
+)
 _CELLS = frozenset({"td", "th"})
 _HEADING_EMS = {"h1": 2.0, "h2": 1.5, "h3": 1.17, "h4": 1.0, "h5": 0.83, "h6": 0.67}
 _FONT_SIZES = {"1": 10.0, "2": 13.0, "3": 16.0, "4": 18.0, "5": 24.0, "6": 32.0, "7": 48.0}
@@ -48,7 +50,7 @@ _READABLE = 1.0  # pixels; nobody reads smaller print
 _ALIKE = 8  # colours whose red, green and blue all differ by no more look the same
 _OFF_SCREEN = -300.0
 _BOLD = re.compile(r"bold|bolder|[6-9]00")
-_BUTTON = re.compile(r"\b(?:btn|button|cta)|(?:btn|button)\b", re.I)
+_BUTTON = re.compile(r"\b(?:btn|button|cta)|(?:btn|button)\b", re.IGNORECASE)
 
 _BLACK: Colour = (0, 0, 0)
 _WHITE: Colour = (255, 255, 255)
@@ -347,12 +349,15 @@ class _Cascade:
         padding = self._get("padding") or self._get("padding-top")
         border = self._get("border")
         return self._tag == "a" and (
-            (parse_length(padding) or 0) >= _BUTTON_PADDING or (bool(border) and border[:1] in "123")
+            (parse_length(padding) or 0) >= _BUTTON_PADDING
+            or (bool(border) and border[:1] in "123")
         )
 
     def _side_by_side(self) -> bool:
         beside = self._get("display") in {"inline-block", "table-cell", "inline-flex"}
-        return self._tag in {"div", "p", "li"} and (beside or self._get("float") in {"left", "right"})
+        return self._tag in {"div", "p", "li"} and (
+            beside or self._get("float") in {"left", "right"}
+        )
 
 
 _FAINT = frozenset({0.0, 0.01, 0.001})
@@ -360,4 +365,3 @@ _FAINT = frozenset({0.0, 0.01, 0.001})
 
 def _alike(one: Colour, other: Colour) -> bool:
     return all(abs(a - b) <= _ALIKE for a, b in zip(one, other, strict=True))
-

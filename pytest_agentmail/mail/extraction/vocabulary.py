@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import cache
 from typing import NamedTuple
 
@@ -17,7 +18,14 @@ CODE_KINDS = (
 )  # fmt: skip
 LINK_KINDS = ("leave", "deny", "aside", "confirm")
 
-_WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# Signs that are written above, below and around letters belong to the word.
+_TOKEN = re.compile(r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u0900-\u0dff]+")
+_WITHOUT_BLANKS = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+_BETWEEN = re.compile(r"[\s\-‐-―'’.·/]{1,3}")  # noqa: RUF001 - dashes and quotes of all kinds
+_SHORTEST_STEM = 2
+_LONGEST_TOKEN = 60
 
 
 class Term(NamedTuple):
@@ -29,48 +37,110 @@ class Term(NamedTuple):
     text: str
 
 
+class _Word(NamedTuple):
+    """A word of several tokens after its first; `open` when the last may go on."""
+
+    rest: tuple[str, ...]
+    open: bool
+    kind: str
+
+
+class _Index(NamedTuple):
+    """Words by how they begin: as a whole token, as its start, as its end, or anywhere."""
+
+    whole: dict[str, list[_Word]]
+    starts: dict[str, list[_Word]]
+    ends: dict[str, list[_Word]]
+    anywhere: dict[str, list[tuple[str, str]]]
+    first_characters: re.Pattern[str]
+
+
 def terms(text: str, kinds: tuple[str, ...]) -> list[Term]:
     """The words of `kinds` in `text`, in order, none within another; the longest wins."""
-    pattern, kind_of = _compiled(kinds)
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few capitals become two characters
+        lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    index = _index(kinds)
+    found = [*_words(lowered, index), *_glued(lowered, index)]
+    found.sort(key=lambda term: (term.start, -term.end, kinds.index(term.kind)))
+    chosen: list[Term] = []
+    for term in found:
+        if not chosen or term.start >= chosen[-1].end:
+            chosen.append(term)
+    return chosen
+
+
+def _words(text: str, index: _Index) -> list[Term]:
+    tokens = [(t.start(), t.end(), t[0]) for t in _TOKEN.finditer(text)]
+    found: list[Term] = []
+    for place, (start, _, token) in enumerate(tokens):
+        for word in _beginning_with(token[:_LONGEST_TOKEN], index):
+            end = _end_of(word, tokens, place, text)
+            if end:
+                found.append(Term(start, end, word.kind, text[start:end]))
+    return found
+
+
+def _beginning_with(token: str, index: _Index) -> list[_Word]:
+    words = [*index.whole.get(token, ())]
+    for cut in range(_SHORTEST_STEM, len(token) + 1):
+        words += index.starts.get(token[:cut], ())
+        words += index.ends.get(token[-cut:], ())
+    return words
+
+
+def _end_of(word: _Word, tokens: list[tuple[int, int, str]], place: int, text: str) -> int | None:
+    """Where `word` ends whose first token is the one at `place`; None when it goes on otherwise."""
+    end = tokens[place][1]
+    following = tokens[place + 1 : place + 1 + len(word.rest)]
+    if len(following) < len(word.rest):
+        return None
+    for number, ((start, stop, token), wanted) in enumerate(zip(following, word.rest, strict=True)):
+        last = number == len(word.rest) - 1
+        fits = token == wanted or (last and word.open and token.startswith(wanted))
+        if not fits or not _BETWEEN.fullmatch(text, end, start):
+            return None
+        end = stop
+    return end
+
+
+def _glued(text: str, index: _Index) -> list[Term]:
+    """Words of scripts that put no blanks between words."""
     return [
-        Term(*found.span(), kind_of[found.lastgroup or ""], found[0])
-        for found in pattern.finditer(text.lower())
+        Term(at.start(), at.start() + len(word), kind, word)
+        for at in index.first_characters.finditer(text)
+        for word, kind in index.anywhere[at[0]]
+        if text.startswith(word, at.start())
     ]
 
 
 @cache
-def _compiled(kinds: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, str]]:
-    """One pattern for all kinds, and the kind of each of its groups.
+def _index(kinds: tuple[str, ...]) -> _Index:
+    whole: dict[str, list[_Word]] = defaultdict(list)
+    starts: dict[str, list[_Word]] = defaultdict(list)
+    ends: dict[str, list[_Word]] = defaultdict(list)
+    anywhere: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for raw, kind in sorted(_entries(kinds)):
+        if _WITHOUT_BLANKS.search(raw):
+            anywhere[raw[0]].append((raw.strip("*"), kind))
+            continue
+        first, *rest = _TOKEN.findall(raw)
+        word = _Word(tuple(rest), raw.endswith("*"), kind)
+        if raw.startswith("*"):
+            ends[first].append(word)
+        elif raw.endswith("*") and not rest:
+            starts[first].append(word)
+        else:
+            whole[first].append(word)
+    first_characters = re.compile(f"[{re.escape(''.join(sorted(anywhere)))}]")
+    return _Index(dict(whole), dict(starts), dict(ends), dict(anywhere), first_characters)
 
-    The alternatives stand by length, then by kind, so that "order code" is no code.
-    """
-    entries = {
-        word.strip(): kind
-        for kind in reversed(kinds)
+
+def _entries(kinds: tuple[str, ...]) -> set[tuple[str, str]]:
+    return {
+        (word, kind)
         for language in LANGUAGES.values()
+        for kind in kinds
         for word in getattr(language, kind).lower().split("|")
-        if word.strip()
+        if _TOKEN.search(word)
     }
-    by_length = sorted(entries, key=lambda word: (-len(word.strip("*")), kinds.index(entries[word])))
-    groups: list[str] = []
-    kind_of: dict[str, str] = {}
-    run: list[str] = []
-    for index, word in enumerate(by_length):
-        run.append(_as_pattern(word))
-        following = by_length[index + 1] if index + 1 < len(by_length) else None
-        if following is None or entries[following] != entries[word]:
-            name = f"g{len(groups)}"
-            groups.append(f"(?P<{name}>{'|'.join(run)})")
-            kind_of[name] = entries[word]
-            run = []
-    return re.compile("|".join(groups)), kind_of
-
-
-def _as_pattern(word: str) -> str:
-    core = r"[\s\-‐-―]{0,3}".join(re.escape(part) for part in word.strip("*").split())
-    if _WITHOUT_BLANKS.search(word):
-        return core
-    before = r"(?<!\w)\w{0,20}" if word.startswith("*") else r"(?<!\w)"
-    after = r"\w{0,12}" if word.endswith("*") else ""
-    return f"{before}{core}{after}(?!\\w)"
-

@@ -17,7 +17,9 @@ def content_of(name: str) -> Content:
     return Content((CASES / name).read_bytes().replace(b"\n", b"\r\n"))
 
 
-@pytest.mark.parametrize("mail", MAILS, ids=lambda mail: f"{'+'.join(mail['cases'])}-{mail['file'][:3]}")
+@pytest.mark.parametrize(
+    "mail", MAILS, ids=lambda mail: f"{'+'.join(mail['cases'])}-{mail['file'][:3]}"
+)
 def test_the_case_is_read_right(mail):
     content = content_of(mail["file"])
     assert content.subject == mail["subject"]
