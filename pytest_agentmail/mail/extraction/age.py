@@ -15,34 +15,38 @@ if TYPE_CHECKING:
     from pytest_agentmail.mail.extraction.shapes import Sighting
     from pytest_agentmail.mail.extraction.vocabulary import Term
 
-__all__ = ["STALE", "signs_of_age"]
+__all__ = ["STALE", "is_stale", "signs_of_age"]
 
 NEW = 12
 STALE = -70
 _NEAR = 30
 
 
-def signs_of_age(
-    read: ReadLine, sighting: Sighting, words: list[Term], beside: list[Sighting]
-) -> Iterator[Reason]:
+def signs_of_age(read: ReadLine, sighting: Sighting) -> Iterator[Reason]:
     """Whether it is the new code of the mail, or one that counts no more."""
+    start, end = read.segment_of(sighting.start)
+    words = [term for term in read.ages if start <= term.start < end]
+    beside = [each for each in read.found if start <= each.start < end and each != sighting]
     for term in words:
-        between = (
-            (term.end, sighting.start) if term.end <= sighting.start else (sighting.end, term.start)
-        )
+        preceded = term.end <= sighting.start
+        between = (term.end, sighting.start) if preceded else (sighting.end, term.start)
         if any(between[0] <= each.start < between[1] for each in beside):
             continue
-        gap = read.clean[slice(*between)]
-        preceded = term.end <= sighting.start
+        near = between[1] - between[0] <= _NEAR
         over_between = any(
             other.kind == "over" and between[0] <= other.start < between[1] for other in words
         )
-        if (term.kind == "old" and preceded and len(gap) <= _NEAR and not over_between) or (
-            term.kind == "over" and not preceded and not _conditional(read.clean, term)
-        ):
+        if term.kind == "old" and preceded and near and not over_between:
             yield Reason(STALE, f"counts no more ({term.text})")
-        elif term.kind == "fresh" and preceded and len(gap) <= _NEAR:
+        elif term.kind == "over" and not preceded and not _conditional(read.clean, term):
+            yield Reason(STALE, f"counts no more ({term.text})")
+        elif term.kind == "fresh" and near:
             yield Reason(NEW, f"is the new one ({term.text})")
+
+
+def is_stale(read: ReadLine, sighting: Sighting) -> bool:
+    """Whether it counts no more."""
+    return any(reason.points == STALE for reason in signs_of_age(read, sighting))
 
 
 _CONDITION = re.compile(

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_agentmail.mail.extraction.age import STALE, signs_of_age
+from pytest_agentmail.mail.extraction.age import STALE, is_stale, signs_of_age
 from pytest_agentmail.mail.extraction.candidates import Candidate, Reason
 from pytest_agentmail.mail.extraction.page import Line
 from pytest_agentmail.mail.extraction.reading import ReadLine, alone, alone_in_cell, read_lines
@@ -39,6 +39,7 @@ NAMED_BELOW = 32
 NAMED_JUST_BEFORE = 25
 NAMED_IN_SUBJECT = 15
 TO_ENTER = 14
+TO_GO_ON = 16
 TO_ENTER_ABOVE = 10
 MADE_OF_THAT = 14
 OWN_LINE = 12
@@ -55,8 +56,9 @@ BUYS_SOMETHING = -50
 INSTRUCTED = -50
 STRUCK, QUOTED, DIALLED = -70, -40, -50
 NUMBERED = -25
-LIKE_A_YEAR = -14
+LIKE_A_YEAR = -8
 ROUND = -12
+AMONG_WORDS = -45
 NOT_DISPLAYED = -25
 
 _LABELS = {
@@ -166,7 +168,7 @@ def _signs(reads: list[ReadLine], index: int, sighting: Sighting) -> Iterator[Re
     yield Reason(sighting.points, f"has the form of a code: {sighting.shape}")
     yield from _signs_of_look(read, sighting)
     yield from _signs_of_form(read, sighting)
-    start, end = next(s for s in read.segments if s[0] <= sighting.start < s[1])
+    start, end = read.segment_of(sighting.start)
     words = [term for term in read.terms if start <= term.start < end]
     beside = [each for each in read.found if start <= each.start < end and each != sighting]
     label = _label(read, sighting, words, beside)
@@ -177,7 +179,7 @@ def _signs(reads: list[ReadLine], index: int, sighting: Sighting) -> Iterator[Re
     if named is not None:
         yield named
     yield from _signs_of_use(reads, index, sighting, words)
-    yield from signs_of_age(read, sighting, words, beside)
+    yield from signs_of_age(read, sighting)
     if any(term.kind == "promo" for term in words) or "%" in read.plain[start:end]:
         yield Reason(BUYS_SOMETHING, "the sentence speaks of a voucher or discount")
     if read.ordered:
@@ -191,6 +193,11 @@ def _signs_of_use(
     kinds = {term.kind for term in words}
     if "act" in kinds:
         yield Reason(TO_ENTER, "one is told to enter it")
+        start, end = reads[index].segment_of(sighting.start)
+        for term in reads[index].aims:
+            if term.kind == "confirm" and start <= term.start < end:
+                yield Reason(TO_GO_ON, f"that is to {term.text!r}")
+                break
     if not alone(reads[index].clean, sighting):
         return
     above = next((read for read in reversed(reads[:index]) if not read.empty), None)
@@ -230,8 +237,17 @@ def _signs_of_form(read: ReadLine, sighting: Sighting) -> Iterator[Reason]:
         yield Reason(LIKE_A_YEAR, "looks like a year")
     if re.fullmatch(r"[1-9]\d*000", sighting.value):
         yield Reason(ROUND, "is a round number")
+    if sighting.shape == "capitals" and _is_word(read, sighting):
+        yield Reason(AMONG_WORDS, "is a word among others")
     if re.search(r"[#№]\s?$", read.clean[: sighting.start]):
         yield Reason(NUMBERED, "has a number sign")
+
+
+def _is_word(read: ReadLine, sighting: Sighting) -> bool:
+    """Whether letters alone stand in a text like any word, not as something to copy."""
+    before, after = read.clean[: sighting.start], read.clean[sighting.end :]
+    set_off = re.search(r"[:：]\s*$", before) or re.search(r"\bis\s$", before)
+    return not alone(read.clean, sighting) and not (set_off and re.match(r"\W*$|[.\n]", after))
 
 
 def _label(
@@ -251,7 +267,7 @@ def _label(
     nearest = before[-1]
     gap = read.clean[nearest.end : sighting.start]
     taken = any(nearest.end <= each.start < sighting.start for each in beside)
-    if nearest.kind not in _LABELS or taken or len(gap) > _TIGHT or len(gap.split()) > 2:  # noqa: PLR2004 - "is", "no."
+    if nearest.kind not in _LABELS or taken or len(gap) > _TIGHT or len(gap.split()) > 2 or "," in gap:  # noqa: PLR2004 - "is", "no."
         return reasons
     what = f"is labelled as {_LABELS[nearest.kind]} ({nearest.text})"
     earlier = [term for term in before[:-1] if term.kind == "code"]
@@ -281,12 +297,12 @@ def _named_in_segment(
             continue
         if after:
             nearer = any(term.end <= each.start < sighting.start for each in rivals)
-            points, text = NAMED_BEFORE - gap // 8, f"{term.text!r} stands before it"
+            points, text = NAMED_BEFORE - gap // 5, f"{term.text!r} stands before it"
         else:
             nearer = any(sighting.end <= each.start < term.start for each in rivals) or any(
                 0 <= each.start - term.end <= _TIGHT for each in rivals
             )
-            points, text = NAMED_AFTER - gap // 8, f"{term.text!r} stands after it"
+            points, text = NAMED_AFTER - gap // 5, f"{term.text!r} stands after it"
         if nearer:
             points, text = NAMED_ELSEWHERE, f"{term.text!r} stands in the sentence"
         if best is None or points > best.points:
@@ -305,7 +321,8 @@ def _named_around(
     read = reads[index]
     before = [t for t in read.terms if t.end <= segment_start and t.kind == "code"]
     if before and not any(
-        each.start < segment_start for each in read.found if each.start > before[-1].end
+        before[-1].end < each.start < segment_start and not is_stale(read, each)
+        for each in read.found
     ):
         return Reason(NAMED_JUST_BEFORE, f"{before[-1].text!r} stands in the sentence before")
     if not (alone(read.clean, sighting) or alone_in_cell(read.clean, sighting)):

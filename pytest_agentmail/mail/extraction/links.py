@@ -35,6 +35,7 @@ ALIKE = 4
 
 SAYS_CONFIRM = 40
 CONFIRM_BEFORE = 22
+CONFIRM_AFTER = 22
 CONFIRM_IN_SUBJECT = 10
 BUTTON = 14
 OWN_LINE = 14
@@ -53,7 +54,8 @@ BARE = -35
 SHORT_TOKEN = -8
 NO_TOKEN = -60
 PICTURE = -30
-LOOK_ALIKE = -45
+LOOK_ALIKE = -30
+SHOWS_GOING_ON = 16
 DISGUISED = -80
 INSTRUCTED = -50
 
@@ -198,6 +200,8 @@ _FILE = re.compile(
 )
 _SHORT_TOKEN = re.compile(r"[A-Za-z]\w*\d|\d\w*[A-Za-z]|\d{5}")
 _AROUND = 160
+_BEHIND = 60
+_FOOTNOTE = re.compile(r"\s*\[(\d{1,2})\]:?\s*")
 
 
 @dataclass(slots=True)
@@ -207,6 +211,7 @@ class _Seen:
     url: str
     text: str  # what one presses
     before: str  # what stands before it
+    after: str  # what stands behind it in its sentence
     where: str
     button: bool
     alone: bool
@@ -289,6 +294,7 @@ def _in_anchors(page: Page) -> Iterator[_Seen]:
             anchor.url,
             "" if shown and shown[0].url == anchor.text else anchor.text,
             before[-_AROUND:],
+            re.split(r"[.!?。！？\t]", line[anchor.start + len(anchor.text) :])[0][:_BEHIND],
             "html",
             anchor.button,
             alone,
@@ -310,20 +316,30 @@ def _in_lines(page: Page, where: str) -> Iterator[_Seen]:
             before = line.text[end : address.start]
             rest = line.text[: address.start] + line.text[address.end :]
             alone = not re.search(r"[^\W_]", rest)
-            if not re.search(r"[^\W_]", before):
-                before = _above(page, index) if not end else before
-            elif not end and len(before) < 12:  # noqa: PLR2004 - a label goes with the line above
-                before = before
+            if note := _FOOTNOTE.fullmatch(before):
+                before = _mention(page, note[1])
+            elif not re.search(r"[^\W_]", before) and not end:
+                before = _above(page, index)
             yield _Seen(
                 address.url,
                 "",
                 before[-_AROUND:],
+                "",
                 where,
                 button=False,
                 alone=alone,
                 ordered=bool(INSTRUCTION.search(line.text)),
             )
             end = address.end
+
+
+def _mention(page: Page, number: str) -> str:
+    """What stands before the place where a footnote is mentioned."""
+    for line in page.lines:
+        before, found, _ = line.text.partition(f"[{number}]")
+        if found and before.strip():
+            return before.rpartition("]")[2]
+    return ""
 
 
 def _above(page: Page, index: int) -> str:
@@ -362,6 +378,11 @@ def _signs_of_words(seen: _Seen) -> Iterator[Reason]:
         yield Reason(SAYS_OTHERWISE[kind], f"says {kinds[kind]!r}")
     elif "confirm" in kinds:
         yield Reason(SAYS_CONFIRM, f"says {kinds['confirm']!r}")
+    behind = terms(seen.after, LINK_KINDS)
+    if behind and behind[0].kind == "confirm" and not said:
+        yield Reason(CONFIRM_AFTER, f"{behind[0].text!r} stands behind it")
+    if seen.shown_address and GOING_ON.intersection(words_of(seen.shown_address)):
+        yield Reason(SHOWS_GOING_ON, "shows an address that goes on")
     near = terms(seen.before, LINK_KINDS)
     if near and not said:
         last = near[-1]

@@ -50,7 +50,7 @@ NOISE: tuple[Noise, ...] = (
     _noise("amount", r"(?<![\d.,])\d{1,3}(?:[.,']\d{2,3})+(?:[.,]\d+)?(?!\d)"),
     _noise("share", r"\d+(?:[.,]\d+)?\s?%|%\s?\d+"),
     _noise("masked number", r"(?<![*•●x×·])[*•●x×·](?:[\s-]?[*•●x×·]){1,30}[\s-]?\d{2,6}(?![\d*])"),
-    _noise("masked number", r"(?<!\d)\d{1,6}(?:[\s-]?[*•●x×]){2,30}(?:[\s-]?\d{2,6})?"),
+    _noise("masked number", r"(?<![\d*•●])\d{1,6}(?:[\s-]?[*•●x×]){2,30}(?:[\s-]?\d{2,6})?"),
     _noise("telephone number", r"(?<![\w+])(?:\+|00)\d[\d\s().-]{6,}\d"),
     _noise("telephone number", r"(?<!\w)\(\+?\d{1,5}\)[\s-]?\d[\d\s-]{3,}\d"),
     _noise("telephone number", r"(?<![\w-])(?=(?:[\s/-]?\d){9})[08]\d{0,4}[\s/-]\d{2,5}(?:[\s/-]\d{2,5})+(?![\w-])"),

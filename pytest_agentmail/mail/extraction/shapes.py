@@ -66,7 +66,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("nine or ten digits", r"\d{9,10}", 6),
     _shape("groups of capitals and digits", r"(?=[A-Z-]*\d|[A-Z]{3,5}-[A-Z]{3,5})[A-Z0-9]{1,6}(?:-[A-Z0-9]{1,6}){1,4}", 10),
     _shape("capitals and digits", r"(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,12}", 10),
-    _shape("letters and digits", r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{5,12}", 2),
+    _shape("letters and digits", r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{5,12}", 6),
     _shape("groups of letters and digits", r"(?=[a-z-]*\d|[a-z]{3,}(?:-[a-z]{3,}){2})[a-z0-9]{3,10}(?:-[a-z0-9]{3,10}){1,4}", 0),
     _shape("capitals", r"[A-Z]{4,10}", -4),
 )  # fmt: skip
@@ -87,7 +87,7 @@ def _ascii_form(character: str) -> str:
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         return str(digit)
-    if "\uff01" <= character <= "\uff5e":
+    if "\uff01" <= character <= "\uff5e" and character.isalnum():
         return chr(ord(character) - 0xFEE0)
     return " " if character.isspace() and character != "\n" else character
 

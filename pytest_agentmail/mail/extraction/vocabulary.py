@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from pytest_agentmail.mail.extraction.languages import LANGUAGES
 
-__all__ = ["CODE_KINDS", "LINK_KINDS", "Term", "terms"]
+__all__ = ["AGE_KINDS", "CODE_KINDS", "LINK_KINDS", "Term", "terms"]
 
 # Of two words of the same length that begin at the same place, the kind named first wins.
 CODE_KINDS = (
-    "other", "promo", "order", "reference", "old", "over", "fresh", "phone", "price", "place",
-    "unit", "code", "figures", "act",
+    "other", "promo", "order", "reference", "phone", "price", "place", "unit", "code", "figures",
+    "act",
 )  # fmt: skip
+AGE_KINDS = ("old", "over", "fresh")
 LINK_KINDS = ("leave", "deny", "aside", "confirm")
 
 # Signs that are written above, below and around letters belong to the word.
