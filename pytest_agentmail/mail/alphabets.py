@@ -6,6 +6,8 @@ alphabets, signs inside words, and capitals after small letters.
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -68,6 +70,11 @@ _EVERYDAY: dict[str, Plane] = {
     "ko": Plane("euc_kr", 0xB0, 0xC8, 0.85),
 }
 
+_WEIGHTS = tuple(
+    dict.fromkeys(each.usual, _USUAL) | dict.fromkeys(each.common, _COMMON)
+    for each in ALPHABETS.values()
+)
+
 _TYPOGRAPHY = frozenset(
     "\xa0\xad“”„‚‘’–—…·•©®™€£°«»‹›¿¡§′″→←✓№、。，！？：；（）「」『』【】〜～・ー\u200b\u200c\u200d\u200e\u200f\ufeff"
 )
@@ -78,24 +85,25 @@ def plausibility(text: str) -> float:
     marks = [mark for mark in text if mark > "\x7f" and mark not in _TYPOGRAPHY]
     if not marks:
         return 0.0
-    small = [mark.lower() for mark in marks]
-    best = max(max(_fit(small, alphabet) for alphabet in ALPHABETS.values()), _everyday(marks))
-    return best - _faults(text) / len(marks)
+    counted = Counter(marks)
+    small = Counter(mark.lower() for mark in marks)
+    fits = [_fit(small, weights) for weights in _WEIGHTS]
+    return (max(*fits, _everyday(counted)) - _faults(text)) / len(marks)
 
 
-def _fit(small: list[str], alphabet: Alphabet) -> float:
-    weights = dict.fromkeys(alphabet.usual, _USUAL) | dict.fromkeys(alphabet.common, _COMMON)
-    return sum(weights.get(letter, _FOREIGN) for letter in small) / len(small)
+def _fit(small: Counter[str], weights: dict[str, float]) -> float:
+    return sum(weights.get(letter, _FOREIGN) * count for letter, count in small.items())
 
 
-def _everyday(marks: list[str]) -> float:
-    """How many of `marks` are everyday characters of one East Asian language."""
+def _everyday(counted: Counter[str]) -> float:
+    """How many of the characters are everyday ones of one East Asian language."""
     return max(
-        sum(plane.weight if _stands_in(plane, mark) else _FOREIGN for mark in marks) / len(marks)
+        sum((plane.weight if _stands_in(plane, mark) else _FOREIGN) * n for mark, n in counted.items())
         for plane in _EVERYDAY.values()
     )
 
 
+@lru_cache(maxsize=20_000)
 def _stands_in(plane: Plane, character: str) -> bool:
     try:
         octets = character.encode(plane.codec)

@@ -82,7 +82,7 @@ def _quoted_printable(payload: bytes, notes: Notes) -> bytes:
 
 
 def _base64(payload: bytes, notes: Notes) -> bytes:
-    body = payload.translate(None, b" \t\r\n")
+    body = payload.translate(None, b" \t\r\n\x0b\x0c")
     if _MARKUP.search(body) or (body and len(_NOT_BASE64.findall(payload)) > len(body) // 10):
         notes.append("a body labelled base64 holds plain text and was left as it is")
         return payload
@@ -189,7 +189,7 @@ _POSSIBLE = (
 _ISO_2022 = re.compile(rb"\x1b(?:\$[@AB]|\(J|\$\([CD]|\$\)C)")
 _TELLING_WORD = re.compile(rb"[^\s<>]*[\x80-\xff][^\s<>]*")
 _SAMPLE = 20_000
-_ENOUGH = 600
+_ENOUGH = 400
 _CLEARLY = 0.25  # by how much another charset must read better than the one that was declared
 _TOLERATED = 0.1  # the share of unreadable octets, among those that are not ASCII, of a mere slip
 

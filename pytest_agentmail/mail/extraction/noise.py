@@ -24,7 +24,11 @@ def _noise(kind: str, pattern: str) -> Noise:
 
 
 _WEB = ("address on the web", "e-mail address", "host name")
-_MONEY = r"[$€£¥₹₽₩₺₴₪₫฿₦]|US\$|R\$|kr|zł|Kč|Ft|лв|руб|грн|lei|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|TRY|TL|RUB|UAH|INR|JPY|CNY|KRW|VND|IDR|Rp|NT\$|HK\$"
+_SIGN = r"[$€£¥₹₽₩₺₴₪₫฿₦]"
+_CURRENCY = (
+    r"(?:US\$|kr|zł|Kč|Ft|лв|руб|грн|lei|USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|TRY|TL|RUB|UAH"
+    r"|INR|JPY|CNY|KRW|VND|IDR|Rp)"
+)
 
 NOISE: tuple[Noise, ...] = (
     _noise("address on the web", r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"]+"),
@@ -44,8 +48,8 @@ NOISE: tuple[Noise, ...] = (
     _noise("time", r"(?<![\w:])\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:\s?(?:am|pm|uhr))?(?![a-z\d:])"),
     _noise("copyright", r"(?:©|\(c\)|copyright)\s*(?:19|20)\d{2}(?:\s?[-–]\s?(?:19|20)\d{2})?"),
     _noise("years", r"(?<!\d)(?:19|20)\d{2}\s?[-–/]\s?(?:19|20)?\d{2}(?![\d-])"),
-    _noise("price", rf"(?<![^\W\d_])(?:{_MONEY})\s?\d[\d.,' ]*\d?"),
-    _noise("price", rf"(?<![A-Za-z0-9])\d[\d.,']*\s?(?:{_MONEY})(?![^\W_])"),
+    _noise("price", rf"(?:{_SIGN}\s?|(?<![^\W\d_]){_CURRENCY}\s)\d[\d.,' ]*\d?"),
+    _noise("price", rf"(?<![A-Za-z0-9])\d[\d.,']*(?:\s?{_SIGN}|\s{_CURRENCY})(?![^\W_])"),
     _noise("price", r"(?<![\d.,])\d{1,3}(?: \d{3})*[.,]\d{2}(?![\d.,]\d|\d)"),
     _noise("amount", r"(?<![\d.,])\d{1,3}(?:[.,']\d{2,3})+(?:[.,]\d+)?(?!\d)"),
     _noise("share", r"\d+(?:[.,]\d+)?\s?%|%\s?\d+"),
