@@ -98,7 +98,10 @@ def _fit(small: Counter[str], weights: dict[str, float]) -> float:
 def _everyday(counted: Counter[str]) -> float:
     """How many of the characters are everyday ones of one East Asian language."""
     return max(
-        sum((plane.weight if _stands_in(plane, mark) else _FOREIGN) * n for mark, n in counted.items())
+        sum(
+            (plane.weight if _stands_in(plane, mark) else _FOREIGN) * count
+            for mark, count in counted.items()
+        )
         for plane in _EVERYDAY.values()
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import hashlib
 import re
 from email.utils import parsedate_to_datetime
@@ -101,12 +101,12 @@ class Content:
         return value or None
 
     @cached_property
-    def date(self) -> datetime.datetime | None:
+    def date(self) -> dt.datetime | None:
         """The Date field, aware; None when missing or unreadable. Not the time of arrival."""
         try:
             date = parsedate_to_datetime(self.headers.get("date") or "")
-            aware = date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
-            aware.astimezone(datetime.UTC)
+            aware = date if date.tzinfo else date.replace(tzinfo=dt.UTC)
+            aware.astimezone(dt.UTC)
         except (ValueError, TypeError, IndexError, OverflowError):
             return None
         return aware

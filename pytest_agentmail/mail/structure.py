@@ -119,10 +119,9 @@ def _collect(root: _Part, bodies: _Bodies, notes: list[str]) -> None:
         disposition, more = parameters(str(part.get("content-disposition", "")), notes)
         filename = more.get("filename") or settings.get("name") or None
         if kind == "message/rfc822":
-            inner = part.get_payload()
-            if isinstance(inner, list) and inner:
-                bodies.attached.append(inner[0])
-                bodies.attachments.append(Attachment(filename, kind, _as_bytes(inner[0])))
+            for inner in _children(part):
+                bodies.attached.append(inner)
+                bodies.attachments.append(Attachment(filename, kind, _as_bytes(inner)))
             continue
         octets = _octets(part, notes)
         is_body = kind.startswith("text/") and disposition != "attachment"
@@ -172,16 +171,13 @@ def _leaves(
     part: _Part, notes: list[str], depth: int = 0
 ) -> Iterator[tuple[_Part, str, dict[str, str]]]:
     """The parts that hold content, in order, with their type and its parameters."""
-    for defect in part.defects:
-        notes.append(_plain_words(type(defect).__name__))
+    notes += (_plain_words(type(defect).__name__) for defect in part.defects)
     kind, settings = _content_type(part, notes)
-    payload = part.get_payload()
     if kind.startswith("multipart/") and depth < _DEEPEST:
-        if not isinstance(payload, list):
-            payload = _split_by_guess(part, notes)
-        if payload:
-            for child in payload:
-                yield from _leaves(child, notes, depth + 1)
+        children = _children(part) or _split_by_guess(part, notes)
+        for child in children:
+            yield from _leaves(child, notes, depth + 1)
+        if children:
             return
         kind = "text/plain"
     if kind.startswith("multipart/"):
@@ -209,28 +205,31 @@ def _split_by_guess(part: _Part, notes: list[str]) -> list[_Part]:
     notes.append("the boundary in the header fits nothing; the one in the body was used")
     head = f'Content-Type: multipart/mixed; boundary="{found[1]}"\n\n'
     again = _parse((head + str(body)).encode("latin-1", "replace"), notes)
-    children = again.get_payload()
-    return children if isinstance(children, list) else []
+    return _children(again)
+
+
+def _children(part: _Part) -> list[_Part]:
+    payload = part.get_payload()
+    return (
+        [each for each in payload if isinstance(each, _Part)] if isinstance(payload, list) else []
+    )
 
 
 def _octets(part: _Part, notes: list[str]) -> bytes:
-    payload = part.get_payload()
-    if isinstance(payload, list):
-        return b"\n".join(_as_bytes(child) for child in payload)
-    body = str(payload).encode("latin-1", "replace")
+    if children := _children(part):
+        return b"\n".join(_as_bytes(child) for child in children)
+    body = str(part.get_payload()).encode("latin-1", "replace")
     return decode_transfer(body, str(part.get("content-transfer-encoding", "")), notes)
 
 
 def _as_bytes(part: _Part) -> bytes:
     """An attached message, near enough as it was sent."""
     head = "".join(f"{name}: {value}\n" for name, value in part.raw_items())
-    boundary = part.get_boundary() if part.is_multipart() else None
-    body = part.get_payload()
-    if isinstance(body, list):
-        line = f"\n--{boundary}".encode("latin-1", "replace")
-        rest = b"".join(line + b"\n" + _as_bytes(child) for child in body) + line + b"--\n"
+    if children := _children(part):
+        line = f"\n--{part.get_boundary()}".encode("latin-1", "replace")
+        rest = b"".join(line + b"\n" + _as_bytes(child) for child in children) + line + b"--\n"
     else:
-        rest = str(body).encode("latin-1", "replace")
+        rest = str(part.get_payload()).encode("latin-1", "replace")
     return head.encode("latin-1", "replace") + b"\n" + rest
 
 

@@ -22,10 +22,26 @@ from pytest_agentmail.mail.extraction.languages import LANGUAGES
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 SEEDS = sorted([*CORPUS.glob("tuned/*.eml"), *CORPUS.glob("cases/*.eml")])
-PROPERTIES = (
-    "sha256 fingerprint headers subject sender sender_name recipients message_id date text html "
-    "visible_text codes links code_candidates link_candidates attachments defects"
-).split()
+PROPERTIES = [
+    "sha256",
+    "fingerprint",
+    "headers",
+    "subject",
+    "sender",
+    "sender_name",
+    "recipients",
+    "message_id",
+    "date",
+    "text",
+    "html",
+    "visible_text",
+    "codes",
+    "links",
+    "code_candidates",
+    "link_candidates",
+    "attachments",
+    "defects",
+]
 
 
 def read_everything(raw: bytes) -> Content:
@@ -114,7 +130,7 @@ def fuzz(count: int, seed: int) -> float:
         begun = time.perf_counter()
         try:
             read_everything(raw)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not be
             pytest.fail(f"mail {number} of seed {seed}: {error!r}\n{raw!r}")
         slowest = max(slowest, time.perf_counter() - begun)
     return slowest
@@ -127,7 +143,7 @@ def test_mutated_mail_can_be_read():
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_hundred_thousand_mutated_mails_can_be_read():
-    print(f"slowest: {fuzz(100_000, seed=2):.3f} s")
+    assert fuzz(100_000, seed=2) < 30
 
 
 @pytest.mark.parametrize("depth", [1_000, 100_000])
@@ -320,9 +336,9 @@ queries = st.text(
 ).map(lambda text: re.sub(r"%(?![0-9A-F]{2})", "%25", text))
 LINK_PAGES = (
     '<p>Hi</p><a href="{}">Confirm your e-mail address</a>',
-    "<a href='https://shop.example/'><img src=x alt=Shop></a><p><a href='{}'>Verify</a></p>"
-    "<p><a href='https://shop.example/terms'>Terms</a> <a href='https://shop.example/unsubscribe?t=1'>"
-    "Unsubscribe</a></p>",
+    """<a href='https://shop.example/'><img src=x alt=Shop></a><p><a href='{}'>Verify</a></p>
+    <p><a href='https://shop.example/terms'>Terms</a>
+    <a href='https://shop.example/unsubscribe?t=1'>Unsubscribe</a></p>""",
     '<table><tr><td bgcolor="#222"><a style="color:#fff" href="{}">Jetzt bestätigen</a></td></tr></table>',
 )
 

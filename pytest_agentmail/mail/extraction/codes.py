@@ -71,6 +71,7 @@ _LABELS = {
     "promo": "a voucher",
 }
 _TIGHT, _NEAR, _FAR = 14, 30, 110
+_FEW_WORDS = 2
 
 
 @dataclass(slots=True)
@@ -267,7 +268,8 @@ def _label(
     nearest = before[-1]
     gap = read.clean[nearest.end : sighting.start]
     taken = any(nearest.end <= each.start < sighting.start for each in beside)
-    if nearest.kind not in _LABELS or taken or len(gap) > _TIGHT or len(gap.split()) > 2 or "," in gap:  # noqa: PLR2004 - "is", "no."
+    tight = len(gap) <= _TIGHT and len(gap.split()) <= _FEW_WORDS and "," not in gap
+    if nearest.kind not in _LABELS or taken or not tight:
         return reasons
     what = f"is labelled as {_LABELS[nearest.kind]} ({nearest.text})"
     earlier = [term for term in before[:-1] if term.kind == "code"]

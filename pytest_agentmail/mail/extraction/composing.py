@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import urljoin
 
@@ -97,10 +98,8 @@ class Composer:
         """Begin something that can be pressed."""
         whole = re.sub(r"[\t\r\n]", "", url).strip()
         if self._base:
-            try:
+            with suppress(ValueError):  # an address beyond repair stays as it is
                 whole = urljoin(self._base, whole)
-            except ValueError:
-                pass
         line = len(self._done)
         self._opened.append(_Opened(whole, line, len(self._text), button, [], []))
 

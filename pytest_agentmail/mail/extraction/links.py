@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl
 
 from pytest_agentmail.mail.extraction.addresses import (
-    find_addresses,
     host_of,
     looks_random,
     site_of,
@@ -19,7 +18,14 @@ from pytest_agentmail.mail.extraction.addresses import (
     words_of,
 )
 from pytest_agentmail.mail.extraction.candidates import Candidate, Reason
-from pytest_agentmail.mail.extraction.noise import INSTRUCTION
+from pytest_agentmail.mail.extraction.destinations import (
+    ASIDE,
+    FILE_NAME,
+    GOING_ON,
+    SHORT_TOKEN,
+    TOKEN_KEYS,
+)
+from pytest_agentmail.mail.extraction.places import Place, in_anchors, in_lines
 from pytest_agentmail.mail.extraction.vocabulary import LINK_KINDS, terms
 
 if TYPE_CHECKING:
@@ -51,173 +57,13 @@ OTHERWISE_BEFORE = {"leave": -60, "deny": -35, "aside": -28}
 SIDE_WORD = -55
 FILE = -80
 BARE = -35
-SHORT_TOKEN = -8
+ONLY_SHORT_TOKEN = -8
 NO_TOKEN = -60
 PICTURE = -30
 LOOK_ALIKE = -30
 SHOWS_GOING_ON = 16
 DISGUISED = -80
 INSTRUCTED = -50
-
-# Words in a path, and keys of a query, that belong to going on; and those that lead elsewhere.
-GOING_ON = frozenset(
-    ["verify", "verification", "verified", "verifyemail", "confirm", "confirmation", "confirmemail", "activate", "activation", "validate", "validation", "optin", "opt", "magic", "magiclink", "signin", "login", "logon", "auth", "authenticate", "session", "callback", "action", "reset", "password", "passwords", "invite", "invitation", "invites", "accept", "join", "register", "registration", "signup", "onboarding", "token", "otl", "ott", "oob", "doi", "subscribe", "claim", "unlock", "enter", "bestaetigen", "bestatigen", "bestaetigung", "aktivieren", "verifizieren", "anmelden", "freischalten", "confirmer", "confirmar", "confirmacion", "verificar", "verificacion", "activar", "conferma", "attiva", "verifica", "valider", "activer", "ativar", "bevestigen", "bevestig", "activeren", "bekrafta", "bekraeft", "bekreft", "vahvista", "potwierdz", "aktywuj", "potvrdit", "overit", "megerosites", "confirmare", "activare", "onayla", "dogrula", "email"]
-) - {"email"}  # fmt: skip
-TOKEN_KEYS = re.compile(
-    r"(?:.*[_-])?(?:token|key|code|oobcode|hash|sig|signature|ticket|otp|secret|nonce|ott|jwt|"
-    r"verification|confirmation|activation|magic|invite|invitation|t|k|c|h|uid|s|auth|tk|pin)(?:[_-].*)?|"
-    r".*token|.*code|.*key",
-    re.IGNORECASE,
-)
-ASIDE = frozenset(
-    [
-        "unsubscribe",
-        "optout",
-        "unsub",
-        "abmelden",
-        "abbestellen",
-        "desabonner",
-        "desinscription",
-        "baja",
-        "preferences",
-        "prefs",
-        "settings",
-        "notifications",
-        "help",
-        "hilfe",
-        "aide",
-        "ayuda",
-        "ajuda",
-        "aiuto",
-        "hulp",
-        "support",
-        "faq",
-        "faqs",
-        "kb",
-        "article",
-        "articles",
-        "docs",
-        "documentation",
-        "guide",
-        "terms",
-        "tos",
-        "agb",
-        "cgu",
-        "cgv",
-        "condiciones",
-        "condizioni",
-        "termos",
-        "voorwaarden",
-        "legal",
-        "imprint",
-        "impressum",
-        "privacy",
-        "datenschutz",
-        "confidentialite",
-        "privacidad",
-        "privacidade",
-        "cookies",
-        "policy",
-        "policies",
-        "contact",
-        "kontakt",
-        "contacto",
-        "about",
-        "blog",
-        "news",
-        "press",
-        "careers",
-        "jobs",
-        "rules",
-        "regulamin",
-        "pomoc",
-        "social",
-        "share",
-        "follow",
-        "facebook",
-        "twitter",
-        "instagram",
-        "linkedin",
-        "youtube",
-        "tiktok",
-        "apps",
-        "appstore",
-        "store",
-        "shop",
-        "product",
-        "products",
-        "cart",
-        "orders",
-        "order",
-        "bestellung",
-        "commande",
-        "pedido",
-        "track",
-        "tracking",
-        "invoice",
-        "receipt",
-        "billing",
-        "pricing",
-        "webview",
-        "browser",
-        "view",
-        "online",
-        "mirror",
-        "advert",
-        "ads",
-        "promo",
-        "survey",
-        "feedback",
-        "report",
-        "abuse",
-        "deny",
-        "decline",
-        "reject",
-        "cancel",
-        "revoke",
-        "notme",
-        "status",
-        "security-tips",
-        "why",
-        "learn",
-        "gdpr",
-        "rgpd",
-        "dsgvo",
-        "visszajelzes",
-        "sugo",
-        "napoveda",
-        "podpora",
-        "villkor",
-        "vilkar",
-        "ehdot",
-        "tietosuoja",
-        "yardim",
-        "gizlilik",
-    ]
-)
-_FILE = re.compile(
-    r"\.(?:png|jpe?g|gif|svg|css|js|ico|webp|woff2?|pdf|ics|zip|mp4|dtd)$", re.IGNORECASE
-)
-_SHORT_TOKEN = re.compile(r"[A-Za-z]\w*\d|\d\w*[A-Za-z]|\d{5}")
-_AROUND = 160
-_BEHIND = 60
-_FOOTNOTE = re.compile(r"\s*\[(\d{1,2})\]:?\s*")
-
-
-@dataclass(slots=True)
-class _Seen:
-    """One place an address stands at."""
-
-    url: str
-    text: str  # what one presses
-    before: str  # what stands before it
-    after: str  # what stands behind it in its sentence
-    where: str
-    button: bool
-    alone: bool
-    shown_address: str = ""
-    picture: bool = False
-    ordered: bool = False
 
 
 @dataclass(slots=True)
@@ -243,7 +89,7 @@ def find_links(subject: str, sender: str, html: Page, text: Page) -> tuple[Candi
         general.append(Reason(CONFIRM_IN_SUBJECT, "the subject asks to go on"))
     site = site_of(sender.rpartition("@")[2])
     tallies: dict[str, _Tally] = {}
-    for seen in [*_in_anchors(html), *_in_lines(html, "html"), *_in_lines(text, "text")]:
+    for seen in [*in_anchors(html), *in_lines(html, "html"), *in_lines(text, "text")]:
         parts = split(seen.url)
         if parts is None:
             continue
@@ -279,81 +125,10 @@ def _ranked(tallies: list[_Tally]) -> tuple[Candidate, ...]:
     )
 
 
-# --- where addresses stand -------------------------------------------------------------------
-
-
-def _in_anchors(page: Page) -> Iterator[_Seen]:
-    for anchor in page.anchors:
-        line = page.lines[anchor.line].text if page.lines else ""
-        before = line[: anchor.start]
-        shown = find_addresses(anchor.text)
-        alone = not re.search(r"[^\W_]", line.replace(anchor.text, "", 1))
-        if alone:
-            before = _above(page, anchor.line)
-        yield _Seen(
-            anchor.url,
-            "" if shown and shown[0].url == anchor.text else anchor.text,
-            before[-_AROUND:],
-            re.split(r"[.!?。！？\t]", line[anchor.start + len(anchor.text) :])[0][:_BEHIND],
-            "html",
-            anchor.button,
-            alone,
-            shown[0].url if shown else _bare_host(anchor.text),
-            bool(INSTRUCTION.search(line)),
-        )
-
-
-def _bare_host(text: str) -> str:
-    found = re.fullmatch(r"\s*((?:[\w-]+\.)+[a-z]{2,}(?:/\S*)?)\s*", text, re.IGNORECASE)
-    return f"https://{found[1]}" if found else ""
-
-
-def _in_lines(page: Page, where: str) -> Iterator[_Seen]:
-    for index, line in enumerate(page.lines):
-        found = find_addresses(line.text)
-        end = 0
-        for address in found:
-            before = line.text[end : address.start]
-            rest = line.text[: address.start] + line.text[address.end :]
-            alone = not re.search(r"[^\W_]", rest)
-            if note := _FOOTNOTE.fullmatch(before):
-                before = _mention(page, note[1])
-            elif not re.search(r"[^\W_]", before) and not end:
-                before = _above(page, index)
-            yield _Seen(
-                address.url,
-                "",
-                before[-_AROUND:],
-                "",
-                where,
-                button=False,
-                alone=alone,
-                ordered=bool(INSTRUCTION.search(line.text)),
-            )
-            end = address.end
-
-
-def _mention(page: Page, number: str) -> str:
-    """What stands before the place where a footnote is mentioned."""
-    for line in page.lines:
-        before, found, _ = line.text.partition(f"[{number}]")
-        if found and before.strip():
-            return before.rpartition("]")[2]
-    return ""
-
-
-def _above(page: Page, index: int) -> str:
-    """The nearest line of words above a line."""
-    for line in reversed(page.lines[:index]):
-        if re.search(r"[^\W_]", line.text):
-            return line.text
-    return ""
-
-
 # --- signs for and against ---------------------------------------------------------------------
 
 
-def _signs(seen: _Seen, parts: SplitResult, site: str) -> Iterator[Reason]:
+def _signs(seen: Place, parts: SplitResult, site: str) -> Iterator[Reason]:
     yield from _signs_of_words(seen)
     if seen.button:
         yield Reason(BUTTON, "is a button")
@@ -367,7 +142,7 @@ def _signs(seen: _Seen, parts: SplitResult, site: str) -> Iterator[Reason]:
     yield from _signs_of_host(seen, parts, site)
 
 
-def _signs_of_words(seen: _Seen) -> Iterator[Reason]:
+def _signs_of_words(seen: Place) -> Iterator[Reason]:
     said = terms(seen.text, LINK_KINDS)
     kinds = {term.kind: term.text for term in said}
     otherwise = [kind for kind in SAYS_OTHERWISE if kind in kinds]
@@ -398,7 +173,7 @@ def _signs_of_parts(parts: SplitResult) -> Iterator[Reason]:
         yield Reason(GOING_ON_WORD, f"its path says {min(going_on)!r}")
     if aside := ASIDE.intersection(words):
         yield Reason(SIDE_WORD, f"its path says {min(aside)!r}")
-    if _FILE.search(parts.path):
+    if FILE_NAME.search(parts.path):
         yield Reason(FILE, "leads to a file")
     values = parse_qsl(parts.query or "", keep_blank_values=True)
     fragment = parse_qsl(parts.fragment.partition("?")[2] or parts.fragment)
@@ -412,15 +187,15 @@ def _signs_of_parts(parts: SplitResult) -> Iterator[Reason]:
     ]
     if any(looks_random(piece) for piece in pieces):
         yield Reason(TOKEN, "carries a token")
-    elif keyed or any(_SHORT_TOKEN.search(piece) for piece in pieces):
-        yield Reason(SHORT_TOKEN, "carries at most a short token")
+    elif keyed or any(SHORT_TOKEN.search(piece) for piece in pieces):
+        yield Reason(ONLY_SHORT_TOKEN, "carries at most a short token")
     else:
         yield Reason(NO_TOKEN, "carries no token")
     if parts.path in ("", "/") and not parts.query and not parts.fragment:
         yield Reason(BARE, "leads to the front page")
 
 
-def _signs_of_host(seen: _Seen, parts: SplitResult, site: str) -> Iterator[Reason]:
+def _signs_of_host(seen: Place, parts: SplitResult, site: str) -> Iterator[Reason]:
     host = host_of(seen.url)
     if site and site_of(host) == site:
         yield Reason(SAME_SITE, "leads to the sender's domain")

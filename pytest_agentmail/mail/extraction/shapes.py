@@ -71,7 +71,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("capitals", r"[A-Z]{4,10}", -4),
 )  # fmt: skip
 
-_DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")  # noqa: RUF001 - that they look alike is the point
+_DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
 
 
 def ascii_forms(text: str) -> str:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Box", "Colour", "Sheet", "declarations", "parse_colour", "parse_length"]
 
@@ -62,31 +65,50 @@ def parse_length(value: str, em: float = 16.0) -> float | None:
 
 
 def parse_colour(value: str) -> Colour | bool | None:
-    """A colour; False for one that cannot be seen through, None for what is no colour."""
+    """A colour; False for one that can be seen through, None for what is no colour."""
     text = value.strip().lower()
     if text == "transparent":
         return False
-    if named := _NAMED.get(text):
-        return named
-    if found := re.match(r"#?([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![0-9a-z])", text):
-        digits = found[1] if len(found[1]) > 4 else "".join(d * 2 for d in found[1])  # noqa: PLR2004 - #rgb(a)
-        if digits[6:] == "00":
-            return False
-        return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
-    if found := re.match(r"rgba?\(([^)]*)\)", text):
-        parts = [part for part in re.split(r"[\s,/]+", found[1].strip()) if part]
-        if len(parts) < 3 or not all(re.fullmatch(r"\d{1,3}(\.\d+)?%?|\.\d+", p) for p in parts):  # noqa: PLR2004 - r, g, b
-            return None
-        if len(parts) > 3 and float(parts[3].rstrip("%")) == 0:  # noqa: PLR2004 - alpha
-            return False
-        red, green, blue = (
-            min(255, round(float(p.rstrip("%")) * (2.55 if "%" in p else 1))) for p in parts[:3]
-        )
-        return red, green, blue
-    if found := re.match(r"hsla?\([^)]*,\s*([\d.]+)%(?:\s*[,/]\s*([\d.]+)%?)?\s*\)", text):
-        level = min(255, round(float("0" + found[1].strip(".")) * 2.55))
-        return (level, level, level) if level in (0, 255) else None
+    if text in _NAMED:
+        return _NAMED[text]
+    for pattern, read in _COLOUR_FORMS:
+        if found := pattern.match(text):
+            return read(found)
     return None
+
+
+def _of_digits(found: re.Match[str]) -> Colour | bool:
+    digits = found[1] if len(found[1]) > 4 else "".join(digit * 2 for digit in found[1])  # noqa: PLR2004 - #rgb(a)
+    if digits[6:] == "00":
+        return False
+    return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
+
+
+def _of_levels(found: re.Match[str]) -> Colour | bool | None:
+    parts = re.findall(r"(\d{1,3}(?:\.\d+)?|\.\d+)(%?)", found[1])
+    if len(parts) < 3:  # noqa: PLR2004 - red, green, blue
+        return None
+    if len(parts) > 3 and float(parts[3][0]) == 0:  # noqa: PLR2004 - alpha
+        return False
+    red, green, blue = (
+        min(255, round(float(number) * (2.55 if share else 1))) for number, share in parts[:3]
+    )
+    return red, green, blue
+
+
+def _of_lightness(found: re.Match[str]) -> Colour | None:
+    """Only black and white, which have the same lightness in any hue."""
+    level = min(255, round(float(found[1]) * 2.55))
+    return (level, level, level) if level in {0, 255} else None
+
+
+_COLOUR_FORMS: tuple[
+    tuple[re.Pattern[str], Callable[[re.Match[str]], Colour | bool | None]], ...
+] = (
+    (re.compile(r"#?([0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![0-9a-z])"), _of_digits),
+    (re.compile(r"rgba?\(([^)]*)\)"), _of_levels),
+    (re.compile(r"hsla?\([^)]*?,\s*(\d{1,3})%\s*\)"), _of_lightness),
+)
 
 
 class _Compound(NamedTuple):

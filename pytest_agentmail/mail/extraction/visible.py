@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_agentmail.mail.extraction.composing import Composer
 from pytest_agentmail.mail.extraction.nesting import bounded
-from pytest_agentmail.mail.extraction.page import Look, Page
+from pytest_agentmail.mail.extraction.page import PLAIN, Look, Page
 from pytest_agentmail.mail.extraction.styles import (
     Box,
     Colour,
@@ -39,6 +39,13 @@ _PARAGRAPHS = frozenset(
 )
 _CELLS = frozenset({"td", "th"})
 _HEADING_EMS = {"h1": 2.0, "h2": 1.5, "h3": 1.17, "h4": 1.0, "h5": 0.83, "h6": 0.67}
+_OF_TAG: dict[str, Declarations] = {
+    **{tag: {"font-weight": "bold", "font-size": f"{ems}em"} for tag, ems in _HEADING_EMS.items()},
+    **{tag: {"font-weight": "bold"} for tag in ("b", "strong", "th")},
+    **{tag: {"text-decoration": "line-through"} for tag in ("s", "strike", "del")},
+    "big": {"font-size": "1.2em"},
+    "pre": {"white-space": "pre"},
+}
 _FONT_SIZES = {"1": 10.0, "2": 13.0, "3": 16.0, "4": 18.0, "5": 24.0, "6": 32.0, "7": 48.0}
 _SIZE_WORDS = {"xx-small": 9.0, "x-small": 10.0, "small": 13.0, "medium": 16.0, "large": 18.0,
                "x-large": 24.0, "xx-large": 32.0, "xxx-large": 48.0}  # fmt: skip
@@ -68,7 +75,7 @@ class _Style:
     colour: Colour | None = _BLACK  # None is transparent
     ground: Colour | None = _WHITE  # None is unknown: a picture
     kept_blanks: bool = False
-    look: Look = Look()
+    look: Look = PLAIN
     side_by_side: bool = False
     pressable: bool = False
 
@@ -206,24 +213,13 @@ def _is_button(attributes: dict[str, str | None], style: _Style) -> bool:
 
 def _by_tag(tag: str, attributes: dict[str, str | None]) -> Declarations:
     """What an element looks like by itself and by its presentational attributes."""
-    declared: Declarations = {}
-    if tag in {"b", "strong", "th"} or tag in _HEADING_EMS:
-        declared["font-weight"] = "bold"
-    if tag in _HEADING_EMS:
-        declared["font-size"] = f"{_HEADING_EMS[tag]}em"
-    if tag == "big":
-        declared["font-size"] = "1.2em"
-    if tag in {"s", "strike", "del"}:
-        declared["text-decoration"] = "line-through"
-    if tag == "pre":
-        declared["white-space"] = "pre"
-    if tag == "font":
-        if (size := (attributes.get("size") or "").strip()) in _FONT_SIZES:
-            declared["font-size"] = f"{_FONT_SIZES[size]}px"
-        if attributes.get("color"):
-            declared["color"] = attributes["color"] or ""
-    if attributes.get("bgcolor"):
-        declared["background-color"] = attributes["bgcolor"] or ""
+    declared = dict(_OF_TAG.get(tag, {}))
+    if tag == "font" and (size := (attributes.get("size") or "").strip()) in _FONT_SIZES:
+        declared["font-size"] = f"{_FONT_SIZES[size]}px"
+    if tag == "font" and (colour := attributes.get("color")):
+        declared["color"] = colour
+    if ground := attributes.get("bgcolor"):
+        declared["background-color"] = ground
     if attributes.get("background"):
         declared["background-image"] = "url()"
     return declared

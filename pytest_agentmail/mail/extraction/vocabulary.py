@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u0900-\u0
 _WITHOUT_BLANKS = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
-_BETWEEN = re.compile(r"[\s\-‐-―'’.·/]{1,3}")  # noqa: RUF001 - dashes and quotes of all kinds
+_BETWEEN = re.compile(r"[\s\-‐-―'’.·/]{1,3}")
 _SHORTEST_STEM = 2
 _LONGEST_TOKEN = 60
 

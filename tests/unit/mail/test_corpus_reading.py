@@ -21,30 +21,33 @@ def as_seen(text: str | None) -> str | None:
 
 def misreadings(specimen: Specimen) -> list[str]:
     content = Content(specimen.raw)
-    faults = []
+    faults = [*faults_of_code(specimen, content), *faults_of_link(specimen, content)]
     if (content.subject, content.sender) != (specimen.subject, specimen.sender):
         faults.append(f"{content.subject!r} from {content.sender}")
+    return faults
+
+
+def faults_of_code(specimen: Specimen, content: Content) -> list[str]:
     try:
         code = content.code
     except AmbiguousMail as ambiguity:
-        if not (specimen.ambiguous and set(specimen.code_also_ok) <= set(ambiguity.candidates)):
-            faults.append(str(ambiguity))
-    else:
-        if specimen.ambiguous or code != specimen.code:
-            faults.append(f"code {code!r}, not {specimen.code!r}")
-        elif code and as_seen(content.code_candidates[0].as_written) != as_seen(
-            specimen.code_as_written
-        ):
-            faults.append(f"written {content.code_candidates[0].as_written!r}")
+        right = specimen.ambiguous and set(specimen.code_also_ok) <= set(ambiguity.candidates)
+        return [] if right else [str(ambiguity)]
+    if specimen.ambiguous or code != specimen.code:
+        return [f"code {code!r}, not {specimen.code!r}"]
+    written = content.code_candidates[0].as_written if code else None
+    if as_seen(written) != as_seen(specimen.code_as_written):
+        return [f"written {written!r}, not {specimen.code_as_written!r}"]
+    return []
+
+
+def faults_of_link(specimen: Specimen, content: Content) -> list[str]:
+    right = {specimen.link, *specimen.link_also_ok}
     try:
         link = content.link
     except AmbiguousMail as ambiguity:
-        if not set(ambiguity.candidates) <= {specimen.link, *specimen.link_also_ok}:
-            faults.append(str(ambiguity))
-    else:
-        if link != specimen.link and link not in specimen.link_also_ok:
-            faults.append(f"link {link!r}, not {specimen.link!r}")
-    return faults
+        return [] if set(ambiguity.candidates) <= right else [str(ambiguity)]
+    return [] if link in right else [f"link {link!r}, not {specimen.link!r}"]
 
 
 @pytest.mark.parametrize("specimen", load("tuned"), ids=str)
