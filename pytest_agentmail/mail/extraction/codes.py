@@ -99,20 +99,19 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
     tallies: dict[str, _Tally] = {}
     bound: set[str] = set()
     sources = (("subject", [Line(subject)]), ("html", html.lines), ("text", text.lines))
-    displayed = any(line.text.strip() for line in html.lines)
-    in_html: set[str] = set()
     for where, lines in sources:
         reads = read_lines(lines, bound)
+        displayed = {each.value for each in tallies.values() if "html" in each.where}
+        if not any(tallies[value].points >= ENOUGH for value in displayed):
+            displayed = set()
         for index, read in enumerate(reads):
             for sighting in read.found:
-                if where == "html":
-                    in_html.add(sighting.value)
                 reasons = list(_signs(reads, index, sighting))
                 if named_in_subject and where != "subject":
                     reasons.append(Reason(NAMED_IN_SUBJECT, "the subject speaks of a code"))
                 if where == "subject":
                     reasons.append(Reason(IN_SUBJECT, "stands in the subject"))
-                if where == "text" and displayed and sighting.value not in in_html:
+                if where == "text" and displayed and sighting.value not in displayed:
                     reasons.append(Reason(NOT_DISPLAYED, "the HTML part does not show it"))
                 _note(tallies, sighting, where, reasons)
     return _ranked(tallies.values(), bound)
@@ -289,7 +288,13 @@ def _named_in_segment(
 ) -> Reason | None:
     """A word for "code" in the same sentence; each names the number nearest to it."""
     best: Reason | None = None
-    rivals = [each for each in beside if not _labelled(read, each, words)]
+    rivals = [
+        each
+        for each in beside
+        if not _labelled(read, each, words)
+        and not is_stale(read, each)
+        and not read.line.look_at(each.start).struck
+    ]
     for term in words:
         if term.kind != "code":
             continue

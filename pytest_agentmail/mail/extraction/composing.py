@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import urljoin
@@ -48,7 +49,7 @@ class Composer:
 
     def text(self, raw: str, look: Look, *, kept_blanks: bool) -> None:
         """Add displayed text."""
-        clean = INVISIBLE.sub("", raw)
+        clean = unicodedata.normalize("NFC", INVISIBLE.sub("", raw))
         if kept_blanks and "\n" in clean:
             first, *rest = clean.split("\n")
             self._add(first, look)

@@ -195,8 +195,11 @@ def test_the_failure_after_everything_was_taken_says_what_to_do(world, mailbox):
 def test_a_long_list_is_cut(world, mailbox):
     for number in range(11):
         world.deliver(ADA, subject=f"News {number}")
-    with pytest.raises(NoMatchingMail, match=r"arrived: 11, nearest miss first\n(  - .*\n){8}"
-                       r"  - and 3 more\n"):
+    with pytest.raises(
+        NoMatchingMail,
+        match=r"arrived: 11, nearest miss first\n(  - .*\n){8}"
+        r"  - and 3 more\n",
+    ):
         mailbox.wait(subject="Confirm", timeout=0)
 
 

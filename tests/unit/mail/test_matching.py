@@ -119,7 +119,8 @@ def test_nearest_is_fewest_failures_then_likest_subject_then_newest(world):
     unlike_newer = world.deliver(address, subject="Welcome")
     counted = world.deliver(address)
 
-    misses = nearest_first(map(wanted.failures, [far, unlike, like, unlike_newer, counted]),
-                           wanted.subject)
+    misses = nearest_first(
+        map(wanted.failures, [far, unlike, like, unlike_newer, counted]), wanted.subject
+    )
 
     assert [miss.message for miss in misses] == [like, unlike_newer, unlike, far]
