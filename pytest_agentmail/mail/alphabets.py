@@ -76,7 +76,7 @@ _WEIGHTS = tuple(
 )
 
 _TYPOGRAPHY = frozenset(
-    "\xa0\xad“”„‚‘’–—…·•©®™€£°«»‹›¿¡§′″→←✓№、。，！？：；（）「」『』【】〜～・ー\u200b\u200c\u200d\u200e\u200f\ufeff"
+    "\xa0\xad“”„‚‘’–—…·•©®™€£°«»‹›¿¡¿¡§′″→←✓№、。，！？：；（）「」『』【】〜～・ー\u200b\u200c\u200d\u200e\u200f\ufeff"
 )
 
 
@@ -121,6 +121,7 @@ def _faults(text: str) -> float:
     for before, after in pairwise(text):
         if before > "\x7f" or after > "\x7f":
             faults += before.islower() and after.isupper()
+            faults += before.isalpha() and after in "¿¡"
             faults += _SHOUTING * (before.isupper() and after.isupper())
             faults += before.isascii() != after.isascii() and _scripts_clash(before, after)
     return faults

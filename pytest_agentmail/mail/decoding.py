@@ -27,6 +27,8 @@ _SOFT_BREAK = re.compile(rb"[^\r\n]{40,79}=[ \t]*\r?\n")
 _QUOTED_OCTET = re.compile(rb"=(?:3D|20|0A|09|[C-F][0-9A-F]=[89AB][0-9A-F])")
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n)")
 _BAD_QUOTING = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?\n|[ \t]*$)")
+_WORDS_APART = re.compile(rb"\w +\w")
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _MARKUP = re.compile(rb"<[a-zA-Z!/]")
 
 
@@ -82,11 +84,10 @@ def _quoted_printable(payload: bytes, notes: Notes) -> bytes:
 
 
 def _base64(payload: bytes, notes: Notes) -> bytes:
-    body = payload.translate(None, b" \t\r\n\x0b\x0c")
-    if _MARKUP.search(body) or (body and len(_NOT_BASE64.findall(payload)) > len(body) // 10):
+    if _MARKUP.search(payload) or len(_WORDS_APART.findall(payload)) > 1:
         notes.append("a body labelled base64 holds plain text and was left as it is")
         return payload
-    body = body.replace(b"-", b"+").replace(b"_", b"/")
+    body = payload.translate(_URL_SAFE, b" \t\r\n\x0b\x0c")
     clean = _NOT_BASE64.sub(b"", body)
     if clean != body:
         notes.append("characters that are not base64 were skipped")
@@ -227,7 +228,7 @@ def _readings(
         yield octets.decode(family, "replace")
     if octets.isascii() and not _stateful(declared):
         yield octets.decode("ascii")
-    if (text := _strict(octets, "utf-8")) is not None and not _wide(declared):
+    if (text := _strict(octets, "utf-8")) is not None and not _stateful(declared):
         if declared not in (None, "utf-8"):
             notes.append(f"text labelled {label} is UTF-8 and was read as such")
         yield text
@@ -240,11 +241,15 @@ def _without_label(octets: bytes, declared: str | None, label: str | None, notes
     if declared is None or (not _wide(declared) and not _fits(octets, declared)):
         codec = _detect(octets) or declared or "cp1252"
     if codec != declared:
-        notes.append(f"text labelled {label or 'nothing'} was read as {codec}")
+        notes.append(f"text labelled {label or 'nothing'} was read as {_said(codec)}")
     text = octets.decode(codec or "cp1252", "replace")
     if "\ufffd" in text:
-        notes.append(f"octets that are not {codec} were replaced")
+        notes.append(f"octets that are not {_said(codec)} were replaced")
     return text
+
+
+def _said(codec: str | None) -> str:
+    return (codec or "").replace("_", "-")
 
 
 def _fits(octets: bytes, declared: str) -> bool:

