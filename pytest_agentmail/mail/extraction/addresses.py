@@ -56,12 +56,10 @@ def find_addresses(text: str) -> list[Found]:
 
 
 def _trimmed(url: str) -> str:
-    while url:
-        last = url[-1]
-        if last in _TRAILING or (last in _PAIRS and url.count(last) > url.count(_PAIRS[last])):
-            url = url[:-1]
-        else:
-            break
+    while (last := url[-1:]) and (
+        last in _TRAILING or (last in _PAIRS and url.count(last) > url.count(_PAIRS[last]))
+    ):
+        url = url[:-1]
     return url
 
 

@@ -30,7 +30,11 @@ _BOLD = re.compile(r"(?<![\w*])\*{1,2}([^\s*][^*\n]{0,60}?)\*{1,2}(?![\w*])")
 
 def page_of_text(text: str) -> Page:
     """The lines of a plain-text body, with wrapped paragraphs and broken addresses whole."""
-    clean = unicodedata.normalize("NFC", INVISIBLE.sub("", text)).replace("\xa0", " ").replace("\u3000", " ")
+    clean = (
+        unicodedata.normalize("NFC", INVISIBLE.sub("", text))
+        .replace("\xa0", " ")
+        .replace("\u3000", " ")
+    )
     clean = _IN_BRACKETS.sub(lambda found: "".join(found[0].split()), clean)
     return Page(tuple(_line(line) for line in _unwrapped(clean.split("\n"))))
 

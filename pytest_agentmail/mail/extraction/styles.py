@@ -203,7 +203,7 @@ def _rule(selector: str, declared: Declarations) -> _Rule | None:
                 next((name for sign, name in names if sign == "#"), ""),
             )
         )
-    if not compounds:
+    if not compounds:  # a comma that nothing follows
         return None
     weight = (
         sum(bool(c.id) for c in compounds),

@@ -184,3 +184,11 @@ def test_parts_nested_too_deep_are_left():
     content = Content(f"Subject: hi\n{head}\nYour code is 123456\n".encode())
     assert content.code is None
     assert "parts nested too deep were not read" in content.defects
+
+
+def test_a_part_that_holds_parts_and_says_it_does_not():
+    content = mail(
+        "Content-Type: message/delivery-status", "Reporting-MTA: dns; a\r\n\r\nAction: failed\r\n"
+    )
+    (attachment,) = content.attachments
+    assert b"Action: failed" in attachment.content

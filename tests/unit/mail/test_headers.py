@@ -45,6 +45,14 @@ def test_encoded_words(raw, text, notes):
     assert noted == notes
 
 
+def test_words_inside_words_inside_words_are_left_in_the_end():
+    text = "=?utf-8?Q?thrice?="
+    for _ in range(4):
+        quoted = "".join(f"={octet:02X}" for octet in text.encode())
+        text = f"=?utf-8?Q?{quoted}?="
+    assert decode_words(text, []).startswith("=?utf-8?Q?")
+
+
 @pytest.mark.parametrize(
     ("raw", "value", "found"),
     [

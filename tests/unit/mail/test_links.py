@@ -182,3 +182,7 @@ def test_unicode_and_punycode_hosts_are_one():
     assert host_of("https://münchen.example/x") == host_of("https://xn--mnchen-3ya.example/")
     assert host_of("mailto:a@b.example") == ""
     assert host_of(f"https://{'ü' * 80}.example/") == f"{'ü' * 80}.example"
+
+
+def test_a_footnote_that_nothing_mentions():
+    assert text_mail("Hi\n\n[1] https://acme.example/x\n").links == ()

@@ -59,7 +59,7 @@ def look(html: str) -> Look:
          "<div class=a><p><b class=b>1</b></p></div><p><i id=c>2</i></p><b class=b>3</b><p>4</p>", "3\n\n4"),
         ("<style>@media screen{.a{display:none}} @import 'x'; <!-- .b{display:none} --> *{color:red}</style>"
          "<p class=a>a</p><p class=b>b</p>", "a"),
-        ("<style>.a{display:none}}p{}q{color</style><p class=a>a</p><p>b</p>", "b"),
+        ("<style>.a,{display:none}}p{}q{color</style><p class=a>a</p><p>b</p>", "b"),
         ("<p style='display:none !important;display:block'>a</p>b", "b"),
         ("<p style='/* display:none */ color:red'>a</p>", "a"),
         ("<p>1</p><p>2</p><p>3</p><p>A</p>", "123A"),
