@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_agentmail.mail.content import Content
-    from pytest_agentmail.mail.decoding import Attachment, Headers
+    from pytest_agentmail.mail.headers import Headers
+    from pytest_agentmail.mail.structure import Attachment
 
 __all__ = ["Message"]
 
