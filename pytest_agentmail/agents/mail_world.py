@@ -44,15 +44,15 @@ class MailWorld:
         hints: Sequence[Callable[[], str | None]] = (),
         directory: Path | None = None,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings: Settings = settings or Settings()
         """What holds for runs that do not say otherwise."""
-        self.clock = RealClock()
+        self.clock: RealClock = RealClock()
         """The time of the world."""
         self._hints = hints
         self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
         self._directory = directory
-        self.sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
+        self.sink: Sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
         """The SMTP server that takes all mail, but for runs that have one of their own."""
 
     def __enter__(self) -> Self:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_agentmail.agents.timing import Timing
+    from pytest_agentmail.clock.real import RealClock
+    from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
     from pytest_agentmail.mail.sink import Sink
@@ -56,7 +58,7 @@ class AgentRun:
     ) -> None:
         self.run_id = run_id
         """Names this run; no other has it."""
-        self.clock = clock = timing.clock
+        self.clock: RealClock | VirtualClock = timing.clock
         """The time everything in the run follows."""
         self.sink = sink
         """The SMTP server its app sends to: `smtp_sink`, or its own with `own_sink=True`."""
@@ -73,12 +75,14 @@ class AgentRun:
         self._other_runs: dict[str, str] = {}
         self.mailbox: Mailbox = self.lease()
         """The first mailbox leased to this run."""
-        self.provider = WakingFaultyProvider(SinkProvider(post_office, run_id), clock)
+        self.provider: WakingFaultyProvider = WakingFaultyProvider(
+            SinkProvider(post_office, run_id), self.clock
+        )
         """`search` and `fetch`, for agents that poll by themselves."""
-        self.signals = SignalQueue(
+        self.signals: SignalQueue = SignalQueue(
             self.provider,
             store,
-            clock,
+            self.clock,
             run_id=run_id,
             mailbox=self.mailbox,
             checks=settings.checks,
@@ -87,7 +91,7 @@ class AgentRun:
             on_expect=self._on_expect,
         )
         """The mails this run expects."""
-        self.tools = Tools(clock, self._mail, settings.settle, self._on_effect)
+        self.tools: Tools = Tools(self.clock, self._mail, settings.settle, self._on_effect)
         """Wraps the tools an agent calls."""
 
     def __repr__(self) -> str:

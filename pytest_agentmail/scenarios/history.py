@@ -32,9 +32,13 @@ class MailHistory:
         arrivals = [each for each in happenings if isinstance(each, MailArrives)]
         self.arrivals: tuple[MailArrives, ...] = tuple(sorted(arrivals, key=_time))
         """The mail the world writes, earliest first; at one time in the order given."""
-        self.mail_faults = tuple(h for h in happenings if isinstance(h, MailFault | SmtpFault))
+        self.mail_faults: tuple[MailFault | SmtpFault, ...] = tuple(
+            h for h in happenings if isinstance(h, MailFault | SmtpFault)
+        )
         """What goes wrong with the run's mail."""
-        self.provider_faults = tuple(h for h in happenings if isinstance(h, ProviderFault))
+        self.provider_faults: tuple[ProviderFault, ...] = tuple(
+            h for h in happenings if isinstance(h, ProviderFault)
+        )
         """What goes wrong with the provider's answers."""
 
     def __iter__(self) -> Iterator[Word]:
