@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_agentmail.clock.agenda import Event
     from pytest_agentmail.clock.virtual import VirtualClock
@@ -58,15 +60,15 @@ class Playing:
             self._begun.add(cause)
             for event in self._planned:
                 event.cancel()
+            # One event an instant: whoever waits sees all that arrives at once, or nothing of it.
             self._planned = [
-                self._clock.call_later(arrival.after, self._arrival(number, arrival))
-                for number, arrival in self._coming.items()
+                self._clock.call_later(after, partial(self._arrive_together, dict(together)))
+                for after, together in groupby(self._coming.items(), lambda each: each[1].after)
             ]
 
-    def _arrival(self, number: int, arrival: MailArrives) -> Callable[[], None]:
-        def arrives() -> None:
-            with self._lock:
-                self._coming.pop(number, None)
+    def _arrive_together(self, arrivals: Mapping[int, MailArrives]) -> None:
+        with self._lock:
+            for number in arrivals:
+                del self._coming[number]
+        for number, arrival in arrivals.items():
             self._arrive(number, arrival)
-
-        return arrives

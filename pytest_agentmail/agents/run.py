@@ -18,6 +18,7 @@ from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
 from pytest_agentmail.mail.post_office import RUN_PREFIX
 from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
+from pytest_agentmail.signals.backoff import Backoff
 from pytest_agentmail.signals.queue import SignalQueue
 from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
 
@@ -87,6 +88,7 @@ class AgentRun:
             mailbox=self.mailbox,
             checks=settings.checks,
             within=settings.within,
+            backoff=Backoff(),  # not spread by the run's id: the same test takes the same course
             happened=self._mail.happened,
             on_expect=self._on_expect,
         )

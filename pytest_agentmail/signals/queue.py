@@ -85,7 +85,7 @@ class SignalQueue:
         self._mailbox = mailbox
         self._checks = checks
         self._within = within
-        self._backoff = backoff or Backoff()
+        self._backoff = backoff or Backoff(seed=run_id)
         self._inquiry = Inquiry(provider, self._shelf, clock, self._backoff, happened)
         self._on_expect = on_expect
         self._contracts: dict[str, Contract] = {}
