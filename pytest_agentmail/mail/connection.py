@@ -86,8 +86,7 @@ class Connection(asyncio.BaseProtocol):
     def resume_writing(self) -> None:
         """Let who writes go on."""
         assert self._unsent
-        if not self._unsent.done():
-            self._unsent.set_result(None)
+        self._unsent.set_result(None)
         self._unsent = None
 
     # What a server calls.

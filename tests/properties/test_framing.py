@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentmail.mail.framing import Framing
 
 # Nearly every byte matters to framing.
-texts = st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b".", b"..", b"a", b"\0", b"\xff"])).map(b"".join)
+texts = st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b".", b"..", b"a", b"\0", b"\xff"])).map(
+    b"".join
+)
 
 
 @st.composite
 def cuts(draw, wire):
     places = sorted(draw(st.sets(st.integers(1, max(1, len(wire) - 1)))))
     edges = [0, *(place for place in places if place < len(wire)), len(wire)]
-    return [wire[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [wire[start:end] for start, end in itertools.pairwise(edges)]
 
 
 def stuffed(mail):

@@ -64,7 +64,9 @@ class Client:
     def envelope(self, *recipients, sender="app@app.example"):
         """As far as it goes without a mail."""
         return self.ask(
-            "EHLO me", f"MAIL FROM:<{sender}>", *(f"RCPT TO:<{to}>" for to in recipients or ["a@b.c"])
+            "EHLO me",
+            f"MAIL FROM:<{sender}>",
+            *(f"RCPT TO:<{to}>" for to in recipients or ["a@b.c"]),
         )
 
     def send(self, mail, *recipients, sender="app@app.example"):

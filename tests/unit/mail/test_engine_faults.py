@@ -144,7 +144,10 @@ def test_a_connection_dropped_before_storing(talk, taken, point):
             break
         codes.append(client.ask(command)[:3])
     whole = ["220", "250", "250", "250", "354"]
-    assert codes == [*whole[: ["connect", "EHLO", "MAIL", "RCPT", "DATA", "content"].index(point)], ""]
+    assert codes == [
+        *whole[: ["connect", "EHLO", "MAIL", "RCPT", "DATA", "content"].index(point)],
+        "",
+    ]
     assert taken == []
 
 

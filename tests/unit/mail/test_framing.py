@@ -45,7 +45,16 @@ def test_dot_stuffing_is_undone(framing, wire, mail):
 
 @pytest.mark.parametrize(
     "no_end",
-    [b"\n.\r\n", b"\n.\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\r\n\0.\r\n", b"\r\n. \r\n"],
+    [
+        b"\n.\r\n",
+        b"\n.\n",
+        b"\r.\r",
+        b"\r.\r\n",
+        b"\r\n.\n",
+        b"\r\n.\r",
+        b"\r\n\0.\r\n",
+        b"\r\n. \r\n",
+    ],
 )
 def test_no_other_line_ends_end_a_mail(framing, no_end):
     """Whoever takes one of these for an end can be sent a mail inside a mail."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import smtplib
 import socket
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from email.policy import SMTPUTF8
 
 import pytest
+
+from pytest_agentmail.mail.faults import Delay, Reply
 
 OK = "250 2.0.0 OK"
 
@@ -65,7 +70,11 @@ def test_takes_all_bytes(client, taken):
 
 def test_takes_addresses_and_headers_in_unicode(sink, taken):
     mail = EmailMessage(policy=SMTPUTF8)
-    mail["From"], mail["To"], mail["Subject"] = "jürgen@bücher.example", "用户@例子.example", "Grüße"
+    mail["From"], mail["To"], mail["Subject"] = (
+        "jürgen@bücher.example",
+        "用户@例子.example",
+        "Grüße",
+    )
     mail.set_content("你好")
     with smtplib.SMTP(sink.host, sink.port) as client:
         client.send_message(mail)
@@ -104,7 +113,11 @@ def test_takes_odd_but_legal_addresses(client, taken, path, recipient):
 
 @pytest.mark.parametrize("path", ["<", "<>", "<@>", "<x@y.z", "()", "((((", '"', "@", "," * 50])
 def test_refuses_what_is_no_address_and_goes_on(client, taken, path):
-    assert client.ask("EHLO me", "MAIL FROM:<a@b.c>", f"RCPT TO:{path}")[:3] in {"501", "553", "555"}
+    assert client.ask("EHLO me", "MAIL FROM:<a@b.c>", f"RCPT TO:{path}")[:3] in {
+        "501",
+        "553",
+        "555",
+    }
     assert client.ask("RSET") == "250 OK"
     assert client.send(b"x") == OK
 
@@ -140,7 +153,9 @@ def test_no_mail_is_smuggled_in_another(client, taken, no_end):
 
 def test_pipelining_in_one_segment_until_the_mail(client, taken):
     client.ask("EHLO me")
-    client.say(b"MAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nRCPT TO:<bad\r\nRCPT TO:<v@w.x>\r\nDATA\r\n")
+    client.say(
+        b"MAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nRCPT TO:<bad\r\nRCPT TO:<v@w.x>\r\nDATA\r\n"
+    )
     assert [client.reply()[:3] for _ in range(5)] == ["250", "250", "553", "250", "354"]
     # What follows the mail may come with it (RFC 2920 §3.1).
     client.say(b"one\r\n.\r\nRSET\r\nMAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nDATA\r\n")
@@ -211,7 +226,10 @@ def test_a_client_that_resends_after_a_lost_reply_is_taken_twice(connect, sink, 
         (["EHLO me", "MAIL FROM:<a@b.c>", "DATA"], "503 Error: need RCPT command"),
         (["EHLO me", "MAIL FROM:<a@b.c>", "RCPT TO:<x@y.z>", "DATA now"], "501 Syntax: DATA"),
         (["EHLO me", "MAIL FROM:<a@b.c>", "MAIL FROM:<a@b.c>"], "503 Error: nested MAIL command"),
-        (["EHLO me", "MAIL FROM:<a@b.c>", "EHLO me", "RCPT TO:<x@y.z>"], "503 Error: need MAIL command"),
+        (
+            ["EHLO me", "MAIL FROM:<a@b.c>", "EHLO me", "RCPT TO:<x@y.z>"],
+            "503 Error: need MAIL command",
+        ),
         (["HELO me", "MAIL FROM:<a@b.c>", "RCPT TO:<x@y.z>"], "250 OK"),
         (["mail from:<a@b.c>"], "503 Error: send HELO first"),
         (["ehlo me", "mail from:<a@b.c>", "rcpt to:<x@y.z>", "rset", "noop"], "250 OK"),
@@ -269,7 +287,13 @@ def test_noise_on_the_plain_port_harms_nobody_else(connect, sink, taken, noise):
     assert len(taken) == 1
 
 
-WHOLE = [b"EHLO me\r\n", b"MAIL FROM:<a@b.c>\r\n", b"RCPT TO:<x@y.z>\r\n", b"DATA\r\n", b"half a mail\r\n."]
+WHOLE = [
+    b"EHLO me\r\n",
+    b"MAIL FROM:<a@b.c>\r\n",
+    b"RCPT TO:<x@y.z>\r\n",
+    b"DATA\r\n",
+    b"half a mail\r\n.",
+]
 
 
 @pytest.mark.parametrize("reset", [False, True], ids=["closes", "resets"])
@@ -309,25 +333,46 @@ print("sent", flush=True); sys.stdin.read()
     assert [mail.raw for mail in taken] == [b"still here\r\n"]
 
 
-def test_whoever_does_not_read_answers_has_to_wait(connect, sink, taken):
-    """Nothing piles up in the sink: it stops reading, and goes on when its answers are read."""
+class OneLongReply:
+    """The first NOOP is answered with more than any system buffers."""
+
+    def __init__(self):
+        self.replies = [Reply(250, "x" * 30_000_000)]
+
+    def at(self, command, envelope):
+        return self.replies.pop() if command == "NOOP" and self.replies else None
+
+
+def test_whoever_does_not_read_answers_has_to_wait(connect, start):
+    """The sink stops reading, so that nothing piles up in it, and goes on when it can."""
+    sink = start(faults=OneLongReply())
     client = connect(sink)
-    client.ask("EHLO me")
-    client.socket.setblocking(False)
-    noops, sent = b"NOOP " + b"x" * 995 + b"\r\n", 0
-    helps = b"HELP\r\n" * 20_000
-    pending = helps + noops * 20_000
-    while pending:
-        try:
-            count = client.socket.send(pending[:1_000_000])
-        except BlockingIOError:
-            break
-        pending, sent = pending[count:], sent + count
-    client.socket.setblocking(True)
-    assert pending
-    other = connect(sink)
-    assert other.send(b"goes on") == OK
-    client.socket.shutdown(socket.SHUT_WR)
-    replies = client.rest().splitlines()
-    assert len(replies) >= sent // len(noops)
-    assert connect(sink).ask("NOOP") == "250 OK"
+    client.say(b"NOOP\r\n")
+    with ThreadPoolExecutor(1) as sender:
+        sent = sender.submit(client.say, (b"NOOP " + b"x" * 1000 + b"\r\n") * 10_000)
+        assert connect(sink).send(b"others go on") == OK
+        assert len(client.reply()) == 30_000_004
+        assert {client.reply() for _ in range(10_000)} == {"250 OK"}
+        sent.result()
+
+
+def test_bytes_that_come_while_it_is_busy_are_not_lost(start, connect, taken):
+    busy, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        def at(self, command, envelope):
+            return Delay(1) if command == "NOOP" else None
+
+    async def sleep(_):
+        busy.set()
+        await asyncio.get_running_loop().run_in_executor(None, go_on.wait)
+
+    sink = start(faults=Slow(), sleep=sleep)
+    client = connect(sink)
+    client.say(b"NOOP\r\n")
+    busy.wait()
+    client.say(b"EHLO me\r\n")
+    assert connect(sink).send(b"others go on") == OK
+    go_on.set()
+    assert client.reply() == "250 OK"
+    assert client.reply().startswith("250-agentmail")

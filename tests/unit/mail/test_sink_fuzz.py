@@ -13,9 +13,9 @@ WORDS = [
     b"EHLO me", b"HELO me", b"MAIL FROM:<a@b.c>", b"MAIL FROM:<>", b"RCPT TO:<x@y.z>", b"DATA", b"RSET",
     b"NOOP", b"QUIT", b"HELP", b"VRFY", b"EXPN", b"STARTTLS", b"AUTH PLAIN", b"AUTH LOGIN", b"BDAT 5",
     b"MAIL FROM:", b"RCPT TO:", b"SIZE=", b"SIZE=99999999999999999999", b"BODY=8BITMIME", b"SMTPUTF8",
-    b"<", b">", b"@", b"\"", b"\\", b"(", b")", b"[", b"]", b":", b",", b";", b"=", b"*", b"AGEAYg==",
+    b"<", b">", b"@", b'"', b"\\", b"(", b")", b"[", b"]", b":", b",", b";", b"=", b"*", b"AGEAYg==",
     b".", b"..", b"\r\n.\r\n", b"\n.\r\n", b"\r.\r", b"\0", b"\xff\xfe", b"\x16\x03\x01", b"\xc3\xbc",
-    b"xn--", b"xn--a-0", b"@" * 40, b"(" * 400, b"<" * 400, b"x" * 5000, b"x" * 20_000, b"\"" * 300,
+    b"xn--", b"xn--a-0", b"@" * 40, b"(" * 400, b"<" * 400, b"x" * 5000, b"x" * 20_000, b'"' * 300,
 ]  # fmt: skip
 ENDS = [b"\r\n"] * 6 + [b"\n", b"\r", b"", b" ", b"\r\n\r\n"]
 
@@ -33,7 +33,9 @@ def session(seed):
             case 2:
                 wire += b"EHLO me\r\nMAIL FROM:<a@b.c>\r\nRCPT TO:<x@y.z>\r\nDATA\r\nhi\r\n.\r\n"
             case 3:
-                wire += b"RCPT TO:<" + bytes(chance.choices(b'ab.@"\\<>()[]:;, \xc3\xbc', k=20)) + b">"
+                wire += (
+                    b"RCPT TO:<" + bytes(chance.choices(b'ab.@"\\<>()[]:;, \xc3\xbc', k=20)) + b">"
+                )
             case _:
                 wire += chance.choice(WORDS)
         wire += chance.choice(ENDS)
@@ -61,13 +63,15 @@ def attack(sink, seed):
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                 case _:
                     pass
-        except ConnectionError:
+        except OSError:  # the sink was first to end it
             pass
 
 
 @pytest.mark.parametrize("tls", ["off", "starttls", "implicit"])
 @pytest.mark.parametrize(
-    "sessions", [range(70), pytest.param(range(1000, 4334), marks=pytest.mark.long)], ids=["short", "long"]
+    "sessions",
+    [range(70), pytest.param(range(1000, 4334), marks=pytest.mark.long)],
+    ids=["short", "long"],
 )
 def test_hostile_sessions_leave_it_serving(world, start, connect, trusting, sessions, tls):
     """The sink's stop, at the end, raises whatever went wrong on its side."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import smtplib
 import socket
 import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 
 import freezegun
 import pytest
@@ -26,11 +27,9 @@ OK = "250 2.0.0 OK"
 
 def open_sockets():
     links = []
-    for number in os.listdir("/proc/self/fd"):
-        try:
-            links.append(os.readlink(f"/proc/self/fd/{number}"))
-        except FileNotFoundError:
-            continue
+    for number in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            links.append(str(number.readlink()))
     return sum(link.startswith(("socket:", "anon_inode:[eventpoll]")) for link in links)
 
 
@@ -209,7 +208,9 @@ CLIENTS = [
 
 
 @pytest.mark.parametrize("behave", CLIENTS, ids=lambda behave: behave.__name__)
-def test_stops_within_a_second_whatever_its_clients_do(nothing_left, office, connect, trusting, behave):
+def test_stops_within_a_second_whatever_its_clients_do(
+    nothing_left, office, connect, trusting, behave
+):
     sink = Sink(office.receive, tls="starttls", auth="optional")
     sink.start()
     for _ in range(3):
@@ -392,8 +393,12 @@ def test_an_error_in_the_loop_is_raised_at_the_stop(start):
     sink = start()
     failure = RuntimeError("in a callback")
     sink._note_unless_hung_up(None, {"message": "Exception in callback", "exception": failure})
-    sink._note_unless_hung_up(None, {"message": "Connection lost", "exception": ConnectionResetError()})
-    with pytest.raises(SinkError, match=r"had 1 errors of its own, first: RuntimeError\('Exception in") as caught:
+    sink._note_unless_hung_up(
+        None, {"message": "Connection lost", "exception": ConnectionResetError()}
+    )
+    with pytest.raises(
+        SinkError, match=r"had 1 errors of its own, first: RuntimeError\('Exception in"
+    ) as caught:
         sink.stop()
     assert caught.value.__cause__.__cause__ is failure
     sink.start()

@@ -7,6 +7,7 @@ import smtplib
 import socket
 import ssl
 import sys
+from contextlib import suppress
 
 import freezegun
 import pytest
@@ -41,7 +42,9 @@ def test_hb47_off_by_default_so_a_verifying_client_gets_its_mail_through(sink, t
     assert sink.ca_file is None
 
 
-def test_hb47_with_the_authority_a_verifying_client_gets_its_mail_through(starttls, taken, trusting):
+def test_hb47_with_the_authority_a_verifying_client_gets_its_mail_through(
+    starttls, taken, trusting
+):
     with smtplib.SMTP(starttls.host, starttls.port) as client:
         client.starttls(context=trusting(starttls))
         client.sendmail(*ENVELOPE)
@@ -49,9 +52,11 @@ def test_hb47_with_the_authority_a_verifying_client_gets_its_mail_through(startt
 
 
 def test_hb47_without_the_authority_it_does_not(starttls, taken):
-    with smtplib.SMTP(starttls.host, starttls.port) as client:
-        with pytest.raises(ssl.SSLCertVerificationError):
-            client.starttls(context=ssl.create_default_context())
+    with (
+        smtplib.SMTP(starttls.host, starttls.port) as client,
+        pytest.raises(ssl.SSLCertVerificationError),
+    ):
+        client.starttls(context=ssl.create_default_context())
     assert not taken
 
 
@@ -94,7 +99,9 @@ def test_pipelining_and_large_mails_in_tls(connect, implicit, taken, trusting):
 
 @pytest.mark.parametrize("tls", ["starttls", "implicit"])
 @pytest.mark.parametrize("noise", [b"", b"EHLO me\r\n", b"\x16\x03\x01\x02\x00\x01", b"\0" * 5000])
-def test_a_handshake_that_fails_ends_that_session_alone(start, connect, taken, trusting, tls, noise):
+def test_a_handshake_that_fails_ends_that_session_alone(
+    start, connect, taken, trusting, tls, noise
+):
     sink = start(tls=tls)
     bad = connect(sink, greeted=tls == "starttls")
     if tls == "starttls":
@@ -120,15 +127,15 @@ def test_the_certificate_is_valid_under_a_frozen_clock():
     with here, there:
         here.setblocking(False)
         there.setblocking(False)
-        client = mine.wrap_socket(here, server_hostname="frozen.example", do_handshake_on_connect=False)
+        client = mine.wrap_socket(
+            here, server_hostname="frozen.example", do_handshake_on_connect=False
+        )
         server = context.wrap_socket(there, server_side=True, do_handshake_on_connect=False)
         with client, server:
             for _ in range(4):
                 for side in (client, server):
-                    try:
+                    with suppress(ssl.SSLWantReadError):
                         side.do_handshake()
-                    except ssl.SSLWantReadError:
-                        pass
             assert client.getpeercert()["subjectAltName"][0] == ("DNS", "frozen.example")
 
 
