@@ -179,9 +179,8 @@ def thread_wakeup():
 
 def parallel():
     with MailWorld() as world, world.open_run() as run, BareAiosmtpd() as bare:
-        to, pairs = run.mailbox.address, []
-        for _ in range(ROUNDS):
-            pairs.append((crowd(world.sink.port, to), crowd(bare.port, to)))
+        to = run.mailbox.address
+        pairs = [(crowd(world.sink.port, to), crowd(bare.port, to)) for _ in range(ROUNDS)]
         assert len(run.mailbox.messages) == ROUNDS * PARALLEL
     ratio = median(a / b for a, b in pairs)
     sink, plain = (1000 * median(times) for times in zip(*pairs, strict=True))
