@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import smtplib
 import socket
@@ -356,23 +357,53 @@ def test_whoever_does_not_read_answers_has_to_wait(connect, start):
         sent.result()
 
 
-def test_bytes_that_come_while_it_is_busy_are_not_lost(start, connect, taken):
-    busy, go_on = threading.Event(), threading.Event()
+class Busy:
+    """Answers the first NOOP when it is told to."""
 
-    class Slow:
-        def at(self, command, envelope):
-            return Delay(1) if command == "NOOP" else None
+    def __init__(self):
+        self.faults = [Delay(1)]
+        self.begun, self.go_on = threading.Event(), threading.Event()
 
-    async def sleep(_):
-        busy.set()
-        await asyncio.get_running_loop().run_in_executor(None, go_on.wait)
+    def at(self, command, envelope):
+        return self.faults.pop() if command == "NOOP" and self.faults else None
 
-    sink = start(faults=Slow(), sleep=sleep)
+    async def sleep(self, _):
+        self.begun.set()
+        await asyncio.get_running_loop().run_in_executor(None, self.go_on.wait)
+
+
+@pytest.fixture
+def busy():
+    busy = Busy()
+    yield busy
+    busy.go_on.set()
+
+
+def test_what_was_said_before_hanging_up_is_answered_however_late(start, connect, busy):
+    sink = start(faults=busy, sleep=busy.sleep)
     client = connect(sink)
     client.say(b"NOOP\r\n")
-    busy.wait()
+    busy.begun.wait()
     client.say(b"EHLO me\r\n")
+    client.socket.shutdown(socket.SHUT_WR)
     assert connect(sink).send(b"others go on") == OK
-    go_on.set()
+    busy.go_on.set()
     assert client.reply() == "250 OK"
-    assert client.reply().startswith("250-agentmail")
+    assert client.rest().startswith("250-agentmail")
+
+
+def test_a_busy_sink_buffers_little(start, connect, busy):
+    sink = start(faults=busy, sleep=busy.sleep)
+    client, other = connect(sink), connect(sink)
+    client.say(b"NOOP\r\n")
+    busy.begun.wait()
+    client.socket.setblocking(False)
+    sent, writable = 0, True
+    while writable and sent < 100_000_000:
+        try:
+            sent += client.socket.send(b"x" * 100_000)
+        except BlockingIOError:
+            for _ in range(5):  # the sink's loop has been round, and read what it wants
+                other.ask("NOOP")
+            _, writable, _ = select.select([], [client.socket], [], 0)
+    assert sent < 100_000_000
