@@ -6,10 +6,7 @@ this table; so are the errors. A new setting is one more field of `Settings` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pytest_agentmail.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,8 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Setting", "Settings", "parse", "run_settings"]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """All settings, valid and complete."""
 
     host: str = "127.0.0.1"
@@ -31,11 +27,11 @@ class Settings:
     lease: float = 3600.0
     checks: int = 10
     within: float = 120.0
+    clock: str = "real"
+    datetime: bool = True
+    settle: float = 0.5
+    own_sink: bool = False
     raises: bool = True
-
-    def with_(self, given: Mapping[str, Any]) -> Settings:
-        """These settings with some of them replaced by values that were parsed."""
-        return replace(self, **given)
 
 
 class Setting(NamedTuple):
@@ -173,6 +169,32 @@ SETTINGS = {
         ),
         Setting("within", _seconds, "seconds, more than 0", "Seconds until a signal expires."),
         Setting(
+            "clock",
+            _one_of("real", "virtual"),
+            "'real' or 'virtual' (waiting takes no time)",
+            "Whose time a run follows.",
+            option=True,
+        ),
+        Setting(
+            "datetime",
+            _yes_or_no,
+            "true or false",
+            "Whether datetime.now() follows the virtual clock while an agent is driven.",
+        ),
+        Setting(
+            "settle",
+            _seconds,
+            "seconds, more than 0",
+            "Real seconds to wait at most for the mail of an effect.",
+            option=True,
+        ),
+        Setting(
+            "own_sink",
+            _yes_or_no,
+            "true or false",
+            "Whether a run has an SMTP sink of its own, which faults before RCPT need.",
+        ),
+        Setting(
             "raises",
             _yes_or_no,
             "true or false",
@@ -181,7 +203,7 @@ SETTINGS = {
     )
 }
 
-assert set(SETTINGS) == {field.name for field in fields(Settings)}
+assert set(SETTINGS) == set(Settings._fields)
 
 
 def parse(name: str, value: Any, *, place: str) -> Any:
@@ -195,6 +217,8 @@ def parse(name: str, value: Any, *, place: str) -> Any:
     Raises:
         SettingsError: It is not allowed; names the value, the place and what is.
     """
+    from pytest_agentmail.errors import SettingsError
+
     setting = SETTINGS[name]
     try:
         return setting.read(value)
@@ -210,6 +234,8 @@ def run_settings(given: Mapping[str, Any], *, place: str) -> dict[str, Any]:
     Raises:
         SettingsError: One of them is unknown or not allowed.
     """
+    from pytest_agentmail.errors import SettingsError
+
     known = [name for name, setting in SETTINGS.items() if setting.per_run]
     for name in given:
         if name not in known:

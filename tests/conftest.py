@@ -6,6 +6,7 @@ import heapq
 import itertools
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
+from email.policy import SMTP
 
 import pytest
 
@@ -74,7 +75,9 @@ class SmallWorld:
         self.post_office.lease(mailbox)
         return mailbox
 
-    def accept(self, *to, header_to=None, subject="Confirm your account", body="Code: 483920", **headers):
+    def accept(
+        self, *to, header_to=None, subject="Confirm your account", body="Code: 483920", **headers
+    ):
         mail = EmailMessage()
         mail["From"] = headers.pop("sender", "Shop <shop@app.example>")
         mail["To"] = header_to or ", ".join(to)
@@ -82,7 +85,7 @@ class SmallWorld:
         for name, value in headers.items():
             mail[name.replace("_", "-")] = value
         mail.set_content(body)
-        return self.post_office.accept(mail.as_bytes(), "bounce@app.example", to)
+        return self.post_office.accept(mail.as_bytes(policy=SMTP), "bounce@app.example", to)
 
     def deliver(self, *to, **kwargs):
         acceptance = self.accept(*to, **kwargs)

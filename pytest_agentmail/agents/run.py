@@ -8,22 +8,32 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.driver import Outcome, live
+from pytest_agentmail.agents.playing import Playing
 from pytest_agentmail.agents.report import RunReport
-from pytest_agentmail.errors import SettingsError
-from pytest_agentmail.mail.address import Address, stable_address, unique_address
+from pytest_agentmail.agents.tools import CallCount, Tools
+from pytest_agentmail.errors import AgentMailError, SettingsError
+from pytest_agentmail.mail.address import Address, random_letters, stable_address, unique_address
+from pytest_agentmail.mail.composing import written
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
+from pytest_agentmail.mail.post_office import RUN_PREFIX
+from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
 from pytest_agentmail.signals.queue import SignalQueue
+from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from pytest_agentmail.clock.protocol import Clock
-    from pytest_agentmail.mail.mailbox import LookAround
+    from pytest_agentmail.agents.timing import Timing
+    from pytest_agentmail.clock.real import RealClock
+    from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
+    from pytest_agentmail.mail.sink import Sink
+    from pytest_agentmail.scenarios.history import MailHistory
     from pytest_agentmail.settings import Settings
     from pytest_agentmail.stores.protocol import SignalStore
+    from pytest_agentmail.world import MailArrives, Origin
 
 __all__ = ["AgentRun"]
 
@@ -39,38 +49,50 @@ class AgentRun:
         run_id: str,
         *,
         settings: Settings,
+        sink: Sink,
         post_office: PostOffice,
         store: SignalStore,
-        clock: Clock,
+        timing: Timing,
         test: str,
-        look_around: LookAround = Surroundings,
+        hints: Sequence[Callable[[], str | None]] = (),
     ) -> None:
         self.run_id = run_id
         """Names this run; no other has it."""
-        self.clock = clock
+        self.clock: RealClock | VirtualClock = timing.clock
         """The time everything in the run follows."""
+        self.sink = sink
+        """The SMTP server its app sends to: `smtp_sink`, or its own with `own_sink=True`."""
         self._settings = settings
+        self._timing = timing
         self._post_office = post_office
         self._test = test
-        self._look_around = look_around
-        self._sent = post_office.open(run_id)
+        self._hints = hints
+        self._mail = post_office.open(run_id)
         self._leased: list[Mailbox] = []
         self._lives = 0
         self._outcome: Outcome | None = None
+        self._playing: Playing | None = None
+        self._other_runs: dict[str, str] = {}
         self.mailbox: Mailbox = self.lease()
         """The first mailbox leased to this run."""
-        self.provider = SinkProvider(post_office, run_id)
+        self.provider: WakingFaultyProvider = WakingFaultyProvider(
+            SinkProvider(post_office, run_id), self.clock
+        )
         """`search` and `fetch`, for agents that poll by themselves."""
-        self.signals = SignalQueue(
+        self.signals: SignalQueue = SignalQueue(
             self.provider,
             store,
-            clock,
+            self.clock,
             run_id=run_id,
             mailbox=self.mailbox,
             checks=settings.checks,
             within=settings.within,
+            happened=self._mail.happened,
+            on_expect=self._on_expect,
         )
         """The mails this run expects."""
+        self.tools: Tools = Tools(self.clock, self._mail, settings.settle, self._on_effect)
+        """Wraps the tools an agent calls."""
 
     def __repr__(self) -> str:
         return f"<AgentRun {self.run_id} with {self.mailbox.address}>"
@@ -110,7 +132,8 @@ class AgentRun:
         """
         __tracebackhide__ = True
         self._lives += 1
-        self._outcome = live(agent, self, *args, **kwargs)
+        with self._timing.driven():
+            self._outcome = live(agent, self, *args, **kwargs)
         report = self.report
         if report.error is not None and self._settings.raises:
             with suppress(AttributeError):
@@ -122,29 +145,128 @@ class AgentRun:
         """As `drive`, from an async test: the agent runs in a thread and loop of its own."""
         return await asyncio.to_thread(self.drive, agent, *args, **kwargs)
 
+    def mail_fault(self, *faults: MailFault | SmtpFault) -> None:
+        """Let these happen to the run's mail; the values are made by `pytest_agentmail.world`.
+
+        Raises:
+            SettingsError: One of them is no fault of mail or SMTP.
+        """
+        for fault in faults:
+            match fault:
+                case MailFault():
+                    self._mail.faults.add([fault])
+                case SmtpFault(needs_own_sink=True) if not self._settings.own_sink:
+                    raise SettingsError(
+                        f"{fault!r} strikes before it is known whom the mail is for: "
+                        f"it needs agentmail(own_sink=True), and an app that sends to run.sink"
+                    )
+                case SmtpFault():
+                    self._mail.smtp_faults.add([fault])
+                case _:
+                    raise SettingsError(
+                        f"{fault!r} is no fault of mail: expected world.mail_… or world.smtp_…"
+                    )
+
+    def provider_fault(self, *faults: ProviderFault) -> None:
+        """Let these happen to what `provider` answers; the values are made by `world`.
+
+        Raises:
+            SettingsError: One of them is no fault of a provider.
+        """
+        for fault in faults:
+            if not isinstance(fault, ProviderFault):
+                raise SettingsError(
+                    f"{fault!r} is no fault of a provider: expected world.provider_…"
+                )
+        self.provider.add(faults)
+
+    def play(self, history: MailHistory) -> None:
+        """Let this happen in the run: mail arrives from its first request or signal on.
+
+        Raises:
+            SettingsError: Mail is to arrive, and the run's clock is the real one.
+        """
+        self.mail_fault(*history.mail_faults)
+        self.provider_fault(*history.provider_faults)
+        if history.arrivals:
+            if self._timing.virtual is None:
+                raise SettingsError(
+                    f"{history!r} needs the virtual clock: agentmail(clock='virtual')"
+                )
+            self._playing = Playing(history.arrivals, self._timing.virtual, self._write)
+
+    def conclude(self) -> None:
+        """Make sure that everything planned for the run has happened.
+
+        Raises:
+            AgentMailError: A fault never struck.
+        """
+        idle = [*self._mail.pending(), *self.provider.pending()]
+        if idle:
+            listed = ", ".join(map(repr, idle))
+            raise AgentMailError(
+                f"never struck: {listed}; the test says less than it seems to. See that the agent "
+                f"comes to the point, or take the fault away"
+            )
+
     @property
     def sent(self) -> list[Message]:
         """What the sink accepted for this run, in order of arrival, once a mail."""
-        return list(self._sent)
+        return list(self._mail.sent)
 
     @property
     def report(self) -> RunReport:
         """What came of the run so far."""
-        outcome = self._outcome
+        outcome, signals = self._outcome, self.signals.all()
+        asked = sum(signal.checks for signal in signals)
         return RunReport(
             run_id=self.run_id,
             finished=outcome is not None and outcome.error is None,
             result=outcome and outcome.result,
             error=outcome and outcome.error,
             lives=self._lives,
+            calls={"check": CallCount(asked, asked), **self.tools.calls},
             sent=self.sent,
-            signals=self.signals.all(),
+            signals=signals,
         )
 
     def close(self) -> None:
         """End the run's leases; its mail stays readable."""
+        if self._playing is not None:
+            self._playing.stop()
         for run_id in {self.run_id, *(mailbox.run_id for mailbox in self._leased)}:
             self._post_office.release(run_id, test=self._test)
+
+    def _on_expect(self) -> None:
+        if self._playing is not None:
+            self._playing.on_signal()
+
+    def _on_effect(self) -> bool:
+        if self._playing is None:
+            return True
+        self._playing.on_request()
+        return False
+
+    def _write(self, number: int, arrival: MailArrives) -> None:
+        raw = written(arrival, self._address_of(arrival.run), number)
+        self._post_office.write(raw, arrival.sender, [self.mailbox.address])
+
+    def _address_of(self, origin: Origin) -> str:
+        """An address of this run, of one that goes on, or of one that has ended."""
+        if origin == "this":
+            return self.mailbox.address
+        if origin not in self._other_runs:
+            run_id = RUN_PREFIX + random_letters()
+            self._other_runs[origin] = self.lease(owned_by=run_id).address
+            if origin == "earlier":
+                self._post_office.release(run_id, test=run_id)
+        return self._other_runs[origin]
+
+    def _look_around(self) -> Surroundings:
+        hints = (hint() for hint in self._hints)
+        return Surroundings(
+            self._post_office.strays, [hint for hint in hints if hint], self._mail.happened()
+        )
 
     def _new_address(self) -> str:
         if self._settings.address == "unique":

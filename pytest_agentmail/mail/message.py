@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_agentmail.mail.content import Content
-    from pytest_agentmail.mail.decoding import Attachment, Headers
+    from pytest_agentmail.mail.headers import Headers
+    from pytest_agentmail.mail.structure import Attachment
 
 __all__ = ["Message"]
 
@@ -54,7 +55,7 @@ class Message:
         received_at: datetime,
         visible_at: datetime,
     ) -> None:
-        self.content = content
+        self.content: Content = content
         self.id = id
         self.seq = seq
         self.envelope_from = envelope_from
@@ -64,6 +65,11 @@ class Message:
 
     def __repr__(self) -> str:
         return f"<Message {self.id} to {', '.join(self.envelope_to)}>"
+
+    @property
+    def name(self) -> str:
+        """What it is called in texts: "m1" for the first of its run; the beginning of `id`."""
+        return self.id.partition(".")[0]
 
     @property
     def message_id(self) -> str | None:

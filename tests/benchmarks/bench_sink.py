@@ -315,7 +315,7 @@ def ask(client, said):
 
 
 def report(what, value, reach, unit):
-    print(f"{what}: {value:.2f} {unit}; reach ≤ {reach}", flush=True)  # noqa: T201
+    print(f"{what}: {value:.2f} {unit}; reach ≤ {reach}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ texts = st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b".", b"..", b"a", b"\0
 def cuts(draw, wire):
     places = sorted(draw(st.sets(st.integers(1, max(1, len(wire) - 1)))))
     edges = [0, *(place for place in places if place < len(wire)), len(wire)]
-    return [wire[start:end] for start, end in itertools.pairwise(edges)]
+    return [wire[start:end] for start, end in pairwise(edges)]
 
 
 def stuffed(mail):

@@ -155,13 +155,13 @@ def test_a_connection_dropped_before_the_reply_leaves_the_mail(world, start, con
     """The classic reason for a mail that comes twice; and it is announced all the same."""
     mailbox = world.lease()
     sink = start(receive=world.post_office.accept, faults=Script(before_reply=[Drop()]))
-    with mailbox.watching() as wakeup:
+    with mailbox.watching() as watch:
         client = connect(sink)
         client.envelope(mailbox.address)
         client.ask("DATA")
         client.say(b"hi\r\n.\r\n")
         assert client.reply() == ""
-        wakeup.result()
+        watch.wakeup.result()
     assert connect(sink).send(b"hi", mailbox.address) == OK
     assert [message.raw for message in mailbox.messages] == [b"hi\r\n", b"hi\r\n"]
 

@@ -51,13 +51,13 @@ def test_a_tag_belongs_to_its_base_and_to_nobody_else(world, office):
 
 
 def test_one_mail_for_several_reaches_each_once_and_counts_once_for_their_run(world, office):
-    sent = office.open("run-one")
+    sent = office.open("run-one").sent
     ada, bob = world.lease("ada"), world.lease("bob")
     eve = world.lease("eve", run_id="run-two")
     accept(office, ADA, BOB, ADA, "eve@agentmail.example", "nobody@else.example")
     assert [len(box.messages) for box in (ada, bob, eve)] == [1, 1, 1]
     assert len(sent) == 1
-    assert len(office.open("run-two")) == 1
+    assert len(office.open("run-two").sent) == 1
     assert [message.envelope_to for message in office.strays] == [("nobody@else.example",)]
     assert ada.messages[0].content is bob.messages[0].content
 

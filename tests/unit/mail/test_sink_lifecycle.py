@@ -284,9 +284,9 @@ def test_waiters_are_woken_after_the_reply_was_written(world, start, connect):
     client = connect(start(receive=world.post_office.accept))
     client.envelope(mailbox.address)
     client.ask("DATA")
-    with mailbox.watching() as wakeup:
+    with mailbox.watching() as watch:
         client.say(b"hi\r\n.\r\n")
-        wakeup.result()
+        watch.wakeup.result()
         client.socket.setblocking(False)
         assert client.socket.recv(100) == OK.encode() + b"\r\n"
 
@@ -312,16 +312,16 @@ def test_waiters_are_not_woken_while_the_reply_is_being_written(world, start, co
     client = connect(sink)
     client.envelope(mailbox.address)
     client.ask("DATA")
-    with mailbox.watching() as wakeup:
+    with mailbox.watching() as watch:
         client.say(b"hi\r\n.\r\n")
         stored.wait()
         connect(sink).ask("NOOP")  # the sink got on from there
-        assert not wakeup.done()
+        assert not watch.wakeup.done()
         if dies:
             client.close()
         else:
             client.reply()
-        wakeup.result()
+        watch.wakeup.result()
 
 
 def test_waiters_are_woken_when_the_client_is_gone(world, start, connect):
@@ -329,10 +329,10 @@ def test_waiters_are_woken_when_the_client_is_gone(world, start, connect):
     client = connect(start(receive=world.post_office.accept))
     client.envelope(mailbox.address)
     client.ask("DATA")
-    with mailbox.watching() as wakeup:
+    with mailbox.watching() as watch:
         client.say(b"hi\r\n.\r\n")
         client.close()
-        wakeup.result()
+        watch.wakeup.result()
     assert len(mailbox.messages) == 1
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from pytest_agentmail.errors import ProviderError
-from pytest_agentmail.providers.protocol import Knowing, Waking
+from pytest_agentmail.providers.protocol import Knowing, WakingProvider
 from pytest_agentmail.providers.sink import SinkProvider
 
 ADA = "ada@agentmail.example"
@@ -21,7 +21,7 @@ def provider(world):
 
 
 def test_it_tells_of_arrivals_and_of_foreign_mail(provider):
-    assert isinstance(provider, Waking)
+    assert isinstance(provider, WakingProvider)
     assert isinstance(provider, Knowing)
 
 
