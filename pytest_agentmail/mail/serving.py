@@ -45,7 +45,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         # Made with its protocol: only then does asyncio send replies at once (TCP_NODELAY).
         listening = socket.socket(family, kind, protocol)
         try:
-            if os.name == "posix":
+            if os.name == "posix":  # pragma: no branch  (elsewhere it would share the port)
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((address, port, *scope))
             listening.listen(BACKLOG)

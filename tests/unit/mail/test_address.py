@@ -65,7 +65,7 @@ def test_all_forms_of_a_domain_are_one(forms):
      "x" * 100_000, "xn--ü", "xn--" + "9" * 50, "\udcff.example", "a@b", "ü" * 64],
 )  # fmt: skip
 def test_what_is_no_domain(domain):
-    with pytest.raises(ValueError, match="is no domain name$"):
+    with pytest.raises(ValueError, match=r"is no domain name$"):
         canonical_domain(domain)
 
 

@@ -145,7 +145,7 @@ def test_who_holds_it(world, office):
         ("To: ada@agentmail.example", None),
         ("To: someone@else.example", None),
         ("To: undisclosed-recipients:;", None),
-        ("To: ada@bad..domain", None),
+        ("To: ada@-bad-.example", None),
         (
             "To: bob@agentmail.example",
             "it is addressed to bob@agentmail.example, which is leased to another run",

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import select
 import signal
 import smtplib
 import socket
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from email.message import EmailMessage
 from email.policy import SMTPUTF8
 
 import pytest
+
+from pytest_agentmail.mail.faults import Delay, Reply
 
 OK = "250 2.0.0 OK"
 
@@ -328,25 +334,76 @@ print("sent", flush=True); sys.stdin.read()
     assert [mail.raw for mail in taken] == [b"still here\r\n"]
 
 
-def test_whoever_does_not_read_answers_has_to_wait(connect, sink, taken):
-    """Nothing piles up in the sink: it stops reading, and goes on when its answers are read."""
+class OneLongReply:
+    """The first NOOP is answered with more than any system buffers."""
+
+    def __init__(self):
+        self.replies = [Reply(250, "x" * 30_000_000)]
+
+    def at(self, command, envelope):
+        return self.replies.pop() if command == "NOOP" and self.replies else None
+
+
+def test_whoever_does_not_read_answers_has_to_wait(connect, start):
+    """The sink stops reading, so that nothing piles up in it, and goes on when it can."""
+    sink = start(faults=OneLongReply())
     client = connect(sink)
-    client.ask("EHLO me")
-    client.socket.setblocking(False)
-    noops, sent = b"NOOP " + b"x" * 995 + b"\r\n", 0
-    helps = b"HELP\r\n" * 20_000
-    pending = helps + noops * 20_000
-    while pending:
-        try:
-            count = client.socket.send(pending[:1_000_000])
-        except BlockingIOError:
-            break
-        pending, sent = pending[count:], sent + count
-    client.socket.setblocking(True)
-    assert pending
-    other = connect(sink)
-    assert other.send(b"goes on") == OK
+    client.say(b"NOOP\r\n")
+    with ThreadPoolExecutor(1) as sender:
+        sent = sender.submit(client.say, (b"NOOP " + b"x" * 1000 + b"\r\n") * 10_000)
+        assert connect(sink).send(b"others go on") == OK
+        assert len(client.reply()) == 30_000_004
+        assert {client.reply() for _ in range(10_000)} == {"250 OK"}
+        sent.result()
+
+
+class Busy:
+    """Answers the first NOOP when it is told to."""
+
+    def __init__(self):
+        self.faults = [Delay(1)]
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def at(self, command, envelope):
+        return self.faults.pop() if command == "NOOP" and self.faults else None
+
+    async def sleep(self, _):
+        self.begun.set()
+        await asyncio.get_running_loop().run_in_executor(None, self.go_on.wait)
+
+
+@pytest.fixture
+def busy():
+    busy = Busy()
+    yield busy
+    busy.go_on.set()
+
+
+def test_what_was_said_before_hanging_up_is_answered_however_late(start, connect, busy):
+    sink = start(faults=busy, sleep=busy.sleep)
+    client = connect(sink)
+    client.say(b"NOOP\r\n")
+    busy.begun.wait()
+    client.say(b"EHLO me\r\n")
     client.socket.shutdown(socket.SHUT_WR)
-    replies = client.rest().splitlines()
-    assert len(replies) >= sent // len(noops)
-    assert connect(sink).ask("NOOP") == "250 OK"
+    assert connect(sink).send(b"others go on") == OK
+    busy.go_on.set()
+    assert client.reply() == "250 OK"
+    assert client.rest().startswith("250-agentmail")
+
+
+def test_a_busy_sink_buffers_little(start, connect, busy):
+    sink = start(faults=busy, sleep=busy.sleep)
+    client, other = connect(sink), connect(sink)
+    client.say(b"NOOP\r\n")
+    busy.begun.wait()
+    client.socket.setblocking(False)
+    sent, writable = 0, True
+    while writable and sent < 100_000_000:
+        try:
+            sent += client.socket.send(b"x" * 100_000)
+        except BlockingIOError:
+            for _ in range(5):  # the sink's loop has been round, and read what it wants
+                other.ask("NOOP")
+            _, writable, _ = select.select([], [client.socket], [], 0)
+    assert sent < 100_000_000

@@ -13,9 +13,9 @@ WORDS = [
     b"EHLO me", b"HELO me", b"MAIL FROM:<a@b.c>", b"MAIL FROM:<>", b"RCPT TO:<x@y.z>", b"DATA", b"RSET",
     b"NOOP", b"QUIT", b"HELP", b"VRFY", b"EXPN", b"STARTTLS", b"AUTH PLAIN", b"AUTH LOGIN", b"BDAT 5",
     b"MAIL FROM:", b"RCPT TO:", b"SIZE=", b"SIZE=99999999999999999999", b"BODY=8BITMIME", b"SMTPUTF8",
-    b"<", b">", b"@", b"\"", b"\\", b"(", b")", b"[", b"]", b":", b",", b";", b"=", b"*", b"AGEAYg==",
+    b"<", b">", b"@", b'"', b"\\", b"(", b")", b"[", b"]", b":", b",", b";", b"=", b"*", b"AGEAYg==",
     b".", b"..", b"\r\n.\r\n", b"\n.\r\n", b"\r.\r", b"\0", b"\xff\xfe", b"\x16\x03\x01", b"\xc3\xbc",
-    b"xn--", b"xn--a-0", b"@" * 40, b"(" * 400, b"<" * 400, b"x" * 5000, b"x" * 20_000, b"\"" * 300,
+    b"xn--", b"xn--a-0", b"@" * 40, b"(" * 400, b"<" * 400, b"x" * 5000, b"x" * 20_000, b'"' * 300,
 ]  # fmt: skip
 ENDS = [b"\r\n"] * 6 + [b"\n", b"\r", b"", b" ", b"\r\n\r\n"]
 
@@ -63,7 +63,7 @@ def attack(sink, seed):
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                 case _:
                     pass
-        except ConnectionError:
+        except OSError:  # the sink was first to end it
             pass
 
 

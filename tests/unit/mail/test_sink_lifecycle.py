@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import smtplib
 import socket
 import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 
 import freezegun
 import pytest
@@ -26,11 +27,9 @@ OK = "250 2.0.0 OK"
 
 def open_sockets():
     links = []
-    for number in os.listdir("/proc/self/fd"):
-        try:
-            links.append(os.readlink(f"/proc/self/fd/{number}"))
-        except FileNotFoundError:
-            continue
+    for number in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            links.append(str(number.readlink()))
     return sum(link.startswith(("socket:", "anon_inode:[eventpoll]")) for link in links)
 
 
