@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_agentmail.mail.extraction.age import STALE, is_stale, signs_of_age
 from pytest_agentmail.mail.extraction.candidates import Candidate, Reason
-from pytest_agentmail.mail.extraction.page import Line
+from pytest_agentmail.mail.extraction.page import Line, Page
 from pytest_agentmail.mail.extraction.reading import ReadLine, alone, alone_in_cell, read_lines
 from pytest_agentmail.mail.extraction.shapes import ascii_forms
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, Term, terms
@@ -20,7 +20,6 @@ from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, Term, terms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_agentmail.mail.extraction.page import Page
     from pytest_agentmail.mail.extraction.shapes import Sighting
 
 __all__ = ["find_codes"]
@@ -99,7 +98,11 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
     named_in_subject = any(t.kind == "code" for t in terms(ascii_forms(subject), CODE_KINDS))
     tallies: dict[str, _Tally] = {}
     bound: set[str] = set()
-    sources = (("subject", [Line(subject)]), ("html", html.cut().lines), ("text", text.cut().lines))
+    sources = (
+        ("subject", Page((Line(subject),)).cut().lines),
+        ("html", html.cut().lines),
+        ("text", text.cut().lines),
+    )
     for where, lines in sources:
         reads = read_lines(lines, bound)
         displayed = {each.value for each in tallies.values() if "html" in each.where}
