@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 from urllib.parse import unquote_to_bytes
 
 from pytest_agentmail.mail.decoding import decode_text
@@ -37,6 +37,10 @@ class Headers:
             return value
         raise KeyError(name)
 
+    @overload
+    def get(self, name: str) -> str | None: ...
+    @overload
+    def get(self, name: str, default: str) -> str: ...
     def get(self, name: str, default: str | None = None) -> str | None:
         """The first field of that name, or `default`."""
         return next(iter(self.get_all(name)), default)

@@ -17,6 +17,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = ".,;:!?'*_`~|\\…·،؛؟।"
+_MOST_TRAILING = 50
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _ESCAPED_AMPERSAND = re.compile(r"&amp;(?=[\w.%\[\]-]+=)")
 _NOT_HTTP = (
@@ -56,9 +57,11 @@ def find_addresses(text: str) -> list[Found]:
 
 
 def _trimmed(url: str) -> str:
-    while (last := url[-1:]) and (
-        last in _TRAILING or (last in _PAIRS and url.count(last) > url.count(_PAIRS[last]))
-    ):
+    for _ in range(_MOST_TRAILING):
+        last = url[-1:]
+        unpaired = last in _PAIRS and url.count(last) > url.count(_PAIRS[last])
+        if not last or not (last in _TRAILING or unpaired):
+            break
         url = url[:-1]
     return url
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_agentmail.mail.extraction.age import STALE, is_stale, signs_of_age
 from pytest_agentmail.mail.extraction.candidates import Candidate, Reason
-from pytest_agentmail.mail.extraction.page import Line
+from pytest_agentmail.mail.extraction.page import Line, Page
 from pytest_agentmail.mail.extraction.reading import ReadLine, alone, alone_in_cell, read_lines
 from pytest_agentmail.mail.extraction.shapes import ascii_forms
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, Term, terms
@@ -20,7 +20,6 @@ from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, Term, terms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_agentmail.mail.extraction.page import Page
     from pytest_agentmail.mail.extraction.shapes import Sighting
 
 __all__ = ["find_codes"]
@@ -72,6 +71,7 @@ _LABELS = {
 }
 _TIGHT, _NEAR, _FAR = 14, 30, 110
 _FEW_WORDS = 2
+_FAR_LINES = 40
 
 
 @dataclass(slots=True)
@@ -98,7 +98,11 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
     named_in_subject = any(t.kind == "code" for t in terms(ascii_forms(subject), CODE_KINDS))
     tallies: dict[str, _Tally] = {}
     bound: set[str] = set()
-    sources = (("subject", [Line(subject)]), ("html", html.lines), ("text", text.lines))
+    sources = (
+        ("subject", Page((Line(subject),)).cut().lines),
+        ("html", html.cut().lines),
+        ("text", text.cut().lines),
+    )
     for where, lines in sources:
         reads = read_lines(lines, bound)
         displayed = {each.value for each in tallies.values() if "html" in each.where}
@@ -200,12 +204,24 @@ def _signs_of_use(
                 break
     if not alone(reads[index].clean, sighting):
         return
-    above = next((read for read in reversed(reads[:index]) if not read.empty), None)
+    above = next(iter(_neighbours(reads, index, step=-1, count=1)), None)
     kinds = {term.kind for term in above.terms} if above else set()
     if "act" in kinds:
         yield Reason(TO_ENTER_ABOVE, "the line above says to enter it")
     if "figures" in kinds and "code" not in kinds:
         yield Reason(MADE_OF_THAT, "the line above says what it is made of")
+
+
+def _neighbours(reads: list[ReadLine], index: int, *, step: int, count: int) -> list[ReadLine]:
+    """The nearest lines above (`step` -1) or below (1) that are not empty."""
+    found: list[ReadLine] = []
+    for distance in range(1, _FAR_LINES):
+        place = index + step * distance
+        if len(found) == count or not 0 <= place < len(reads):
+            break
+        if not reads[place].empty:
+            found.append(reads[place])
+    return found
 
 
 def _fatal(reasons: list[Reason]) -> bool:
@@ -334,7 +350,7 @@ def _named_around(
         return Reason(NAMED_JUST_BEFORE, f"{before[-1].text!r} stands in the sentence before")
     if not (alone(read.clean, sighting) or alone_in_cell(read.clean, sighting)):
         return None
-    above = [each for each in reversed(reads[:index]) if not each.empty][:5]
+    above = _neighbours(reads, index, step=-1, count=5)
     for distance, line in enumerate(above):
         kinds = [term.kind for term in line.terms]
         if "code" in kinds:
@@ -344,7 +360,7 @@ def _named_around(
             return Reason(LABELLED, f"is labelled as {_LABELS[label.kind]} ({label.text})")
         if any(alone(line.clean, each) for each in line.found):
             break
-    below = [each for each in reads[index + 1 :] if not each.empty][:2]
+    below = _neighbours(reads, index, step=1, count=2)
     for distance, line in enumerate(below):
         for term in line.terms:
             if term.kind == "code":

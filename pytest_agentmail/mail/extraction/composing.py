@@ -21,6 +21,7 @@ from pytest_agentmail.mail.extraction.page import (
 
 __all__ = ["Composer"]
 
+_MOST_SINGLE = 16
 _BLANKS = re.compile(r"\s+")
 
 
@@ -176,7 +177,7 @@ def _single_characters(texts: list[str], first: int) -> int:
     if len(texts[first]) != 1:
         return 0
     end, count = first, 0
-    while end < len(texts) and len(texts[end]) <= 1:
+    while end < len(texts) and len(texts[end]) <= 1 and count <= _MOST_SINGLE:
         count += bool(texts[end])
         end += 1
     run = "\n".join(text for text in texts[first:end] if text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl
 
@@ -37,6 +38,7 @@ __all__ = ["find_links"]
 
 ENOUGH = 40
 ALIKE = 4
+MOST_PLACES = 500  # nobody presses a link after so many
 
 
 SAYS_CONFIRM = 40
@@ -59,7 +61,6 @@ FILE = -80
 BARE = -35
 ONLY_SHORT_TOKEN = -8
 NO_TOKEN = -60
-PICTURE = -30
 LOOK_ALIKE = -30
 SHOWS_GOING_ON = 16
 DISGUISED = -80
@@ -89,7 +90,7 @@ def find_links(subject: str, sender: str, html: Page, text: Page) -> tuple[Candi
         general.append(Reason(CONFIRM_IN_SUBJECT, "the subject asks to go on"))
     site = site_of(sender.rpartition("@")[2])
     tallies: dict[str, _Tally] = {}
-    for seen in [*in_anchors(html), *in_lines(html, "html"), *in_lines(text, "text")]:
+    for seen in _places(html.cut(), text.cut()):
         parts = split(seen.url)
         if parts is None:
             continue
@@ -102,6 +103,12 @@ def find_links(subject: str, sender: str, html: Page, text: Page) -> tuple[Candi
         if seen.where not in tally.where:
             tally.where.append(seen.where)
     return _ranked(list(tallies.values()))
+
+
+def _places(html: Page, text: Page) -> Iterator[Place]:
+    yield from islice(in_anchors(html), MOST_PLACES)
+    yield from islice(in_lines(html, "html"), MOST_PLACES)
+    yield from islice(in_lines(text, "text"), MOST_PLACES)
 
 
 def _ranked(tallies: list[_Tally]) -> tuple[Candidate, ...]:

@@ -31,6 +31,7 @@ _CURRENCY = (
 )
 
 NOISE: tuple[Noise, ...] = (
+    _noise("machine text", r"[!-~]{200,}"),
     _noise("address on the web", r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"]+"),
     _noise("e-mail address", r"(?<![\w.+%'-])[\w.+%'-]+@[\w-]+(?:\.[\w-]+)+"),
     _noise("host name", r"(?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}(?:example|test|invalid|com|org|net|io|dev|app|co|[a-z]{2})\b(?:/\S*)?"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 __all__ = ["INVISIBLE", "PLAIN", "Anchor", "Line", "Look", "Mark", "Page", "joined_characters"]
@@ -73,6 +74,56 @@ class Page(NamedTuple):
         """The text as displayed, blank lines between paragraphs."""
         text = "\n".join(line.text.replace("\t", " ").rstrip() for line in self.lines)
         return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+    def cut(self) -> Page:
+        """The same page with no line longer than a person would read: searching stays linear."""
+        if all(len(line.text) <= _LONG_LINE for line in self.lines):
+            return self
+        lines: list[Line] = []
+        place: list[list[tuple[int, int]]] = []  # of each line: (where a piece starts, its number)
+        for line in self.lines:
+            starts = [*_piece_starts(line.text), len(line.text)]
+            place.append([])
+            for start, end in pairwise(starts):
+                place[-1].append((start, len(lines)))
+                lines.append(_piece(line, start, end))
+            if not place[-1]:
+                place[-1].append((0, len(lines)))
+                lines.append(line)
+        anchors: list[Anchor] = []
+        for anchor in self.anchors:
+            start, number = max(each for each in place[anchor.line] if each[0] <= anchor.start)
+            anchors.append(anchor._replace(line=number, start=anchor.start - start))
+        return Page(tuple(lines), tuple(anchors))
+
+
+_LONG_LINE = 800
+_CAN_CUT = re.compile(r"\s|[\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af]")
+
+
+def _piece_starts(text: str) -> list[int]:
+    """Where to cut a long line: at blanks, so that no word and no address is cut."""
+    starts = [0] if text else []
+    while starts and len(text) - starts[-1] > _LONG_LINE:
+        start = starts[-1]
+        cut = text.rfind(" ", start + 1, start + _LONG_LINE)
+        if cut < 0:
+            found = _CAN_CUT.search(text, start + _LONG_LINE)
+            if found is None:
+                break
+            cut = found.start()
+        starts.append(cut)
+    return starts
+
+
+def _piece(line: Line, start: int, end: int) -> Line:
+    marks = tuple(
+        mark._replace(start=max(0, mark.start - start), end=mark.end - start)
+        for mark in line.marks
+        if mark.start < end and mark.end > start
+    )
+    apart = tuple((at - start, written) for at, written in line.apart if start <= at < end)
+    return Line(line.text[start:end], marks, apart)
 
 
 def joined_characters(text: str) -> tuple[str, tuple[tuple[int, str], ...], list[int]]:

@@ -18,6 +18,7 @@ __all__ = ["Place", "in_anchors", "in_lines"]
 
 _AROUND = 160
 _BEHIND = 60
+_ABOVE = 12
 _FOOTNOTE = re.compile(r"\s*\[(\d{1,2})\]:?\s*")
 
 
@@ -33,7 +34,6 @@ class Place:
     button: bool
     alone: bool
     shown_address: str = ""
-    picture: bool = False
     ordered: bool = False
 
 
@@ -101,7 +101,7 @@ def _mention(page: Page, number: str) -> str:
 
 def _above(page: Page, index: int) -> str:
     """The nearest line of words above a line."""
-    for line in reversed(page.lines[:index]):
+    for line in reversed(page.lines[max(0, index - _ABOVE) : index]):
         if re.search(r"[^\W_]", line.text):
             return line.text
     return ""

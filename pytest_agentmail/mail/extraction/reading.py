@@ -32,6 +32,8 @@ SENTENCE_END = re.compile(
     r"(?<=[^\W\d_)\"'»”])[.](?=\s|$)|(?<=\d)\.(?=\s|$)|[!?;。！？；।؟]+(?=\s|$|[^\x00-\x7f])|\n"
 )
 
+_MOST_IN_LINE = 24  # a line with more numbers is a table or a jumble
+
 
 @dataclass(slots=True)
 class ReadLine:
@@ -73,6 +75,8 @@ def read_lines(lines: Iterable[Line], bound: set[str]) -> list[ReadLine]:
             for each in sightings(clean, line.text, dict(line.apart))
             if not any(t.start <= each.start and each.end <= t.end for t in words)
         ]
+        if len(seen) > _MOST_IN_LINE:
+            seen = []
         ends = [found.end() for found in SENTENCE_END.finditer(clean)]
         segments = list(zip([0, *ends], [*ends, len(clean)], strict=True))
         ages, aims = terms(spoken, AGE_KINDS), terms(spoken, LINK_KINDS)

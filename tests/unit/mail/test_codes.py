@@ -267,3 +267,12 @@ def test_a_code_only_the_text_part_has_counts_less():
     both = html_mail("<p>Your code is <b>482913</b></p>", text="Your code is 111222")
     assert both.code == "482913"
     assert html_mail("<p>See the text</p>", text="Your code is 111222").code == "111222"
+
+
+def test_a_line_full_of_numbers_holds_no_code():
+    assert text_mail("code: " + " ".join(str(1000 + 7 * n) for n in range(30))).codes == ()
+
+
+def test_a_page_of_many_lines():
+    rows = "".join(f"<p>row {n}</p>" for n in range(50))
+    assert html_mail(f"<p>Your code</p>{'<br>' * 60}<p>482913</p>{rows}").code is None

@@ -57,6 +57,6 @@ def test_tuned_mail_is_read_right(specimen):
 
 def test_mail_kept_aside_is_read_right():
     aside = load("aside")
-    wrong = {str(specimen): faults for specimen in aside if (faults := misreadings(specimen))}
-    share = 1 - len(wrong) / len(aside)
-    assert share >= ENOUGH, f"{share:.1%} of {len(aside)} mails; wrong: {wrong}"
+    share = sum(not misreadings(specimen) for specimen in aside) / len(aside)
+    # Which ones are wrong is not told: rules tuned on them would judge themselves.
+    assert share >= ENOUGH, f"{share:.1%} of {len(aside)} mails"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_agentmail.mail.extraction.page import Look, Page
+from pytest_agentmail.mail.extraction.page import Anchor, Line, Look, Mark, Page
 from pytest_agentmail.mail.extraction.plain import page_of_text
 from pytest_agentmail.mail.extraction.styles import declarations, parse_colour, parse_length
 from pytest_agentmail.mail.extraction.visible import page_of_html
@@ -165,3 +165,27 @@ def test_looks_in_plain_text():
     assert line.look_at(5) == Look(bold=True, quoted=True)
     assert line.look_at(0) == Look(quoted=True)
     assert Page().visible_text == ""
+
+
+def test_long_lines_are_cut_at_blanks_for_searching():
+    words = "word " * 300
+    bold = Mark(1490, 1499, Look(bold=True))
+    page = Page(
+        (Line(""), Line(words + "end", (bold,), ((1495, "1 2 3 4"),)), Line("x" * 2000)),
+        (Anchor("u", "end", 1, 1500, button=False),),
+    )
+    cut = page.cut()
+    assert "".join(line.text for line in cut.lines) == words + "end" + "x" * 2000
+    assert [len(line.text) for line in cut.lines] == [0, 799, 704, 2000]
+    assert cut.lines[2].look_at(695) == Look(bold=True)
+    assert cut.lines[2].apart == ((696, "1 2 3 4"),)
+    (anchor,) = cut.anchors
+    assert cut.lines[anchor.line].text[anchor.start :] == "end"
+    glued = Page((Line("验证码" * 600),)).cut()
+    assert [len(line.text) for line in glued.lines] == [800, 800, 200]
+
+
+def test_a_long_run_of_single_characters_is_no_code():
+    assert (
+        page_of_html("".join(f"<p>{n % 10}</p>" for n in range(40))).visible_text.count("\n") > 40
+    )
