@@ -227,7 +227,10 @@ class SmtpRefuses(SmtpFault):
 
 @dataclass(frozen=True, repr=False)
 class SmtpSlow(SmtpFault):
-    """The sink takes `seconds` to answer, so many times."""
+    """The sink takes `seconds` to answer, so many times.
+
+    They are real seconds under any clock: a client waits for them on its socket.
+    """
 
     seconds: float
     at: Command = field(default="DATA", kw_only=True)

@@ -44,7 +44,22 @@ class Conversation(Connection, SMTP):
         Connection.__init__(self, engine.loop, engine.conversations, engine.terms.size_limit)
         self._engine = engine
         self._faults = engine.terms.faults
+        self._traffic = engine.terms.traffic
         self._forget()
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the conversation."""
+        if self._traffic is not None:
+            self._traffic.connects(self)
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End the conversation where it stands."""
+        if self._traffic is not None:
+            self._traffic.rests(self)
+        super().connection_lost(error)
 
     # What aiosmtpd's commands call.
 
@@ -64,6 +79,8 @@ class Conversation(Connection, SMTP):
         """What is answered instead of doing what was asked for, or MISSING."""
         if command == "RCPT" and args[0] == _NOBODY:
             return "553 5.1.3 That is no recipient"
+        if command == "MAIL" and self._traffic is not None:
+            self._traffic.sends(self)
         if self._faults is None:
             return MISSING
         return await self._strike(command, self._seen(command, *args))
@@ -173,6 +190,8 @@ class Conversation(Connection, SMTP):
             await self.push("250 2.0.0 OK" if status is MISSING else status)
         finally:
             self._engine.announce(accepted)
+            if self._traffic is not None:
+                self._traffic.rests(self)
 
     # The dialogue.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import ssl
 
     from pytest_agentmail.mail.faults import Envelope, Faults
+    from pytest_agentmail.mail.traffic import Traffic
 
 __all__ = ["Credentials", "Engine", "Receive", "Terms"]
 
@@ -49,6 +50,8 @@ class Terms:
     """The only ones taken; any are, unless given."""
     faults: Faults | None = None
     """What goes wrong."""
+    traffic: Traffic | None = None
+    """Is told of clients that may be about to send a mail."""
     sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep
     """How a delay is waited for."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.mail.engine import Receive
     from pytest_agentmail.mail.faults import Faults
+    from pytest_agentmail.mail.traffic import Traffic
 
 __all__ = ["Sink"]
 
@@ -50,6 +51,7 @@ class Sink:
             before AUTH with `username` and `password`).
         directory: Where the CA file is written; a temporary one unless given.
         faults: What goes wrong, and when.
+        traffic: Is told of clients that may be about to send a mail.
         sleep: How a delay, which is a fault, is waited for.
 
     Raises:
@@ -67,6 +69,7 @@ class Sink:
         auth: str = "off",
         directory: Path | None = None,
         faults: Faults | None = None,
+        traffic: Traffic | None = None,
         sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     ) -> None:
         self.host = host
@@ -83,6 +86,7 @@ class Sink:
         self._auth = auth
         self._directory = directory
         self._faults = faults
+        self._traffic = traffic
         self._sleep = sleep
         self._errors: list[Exception] = []
         self._belongings = ExitStack()
@@ -200,6 +204,7 @@ class Sink:
             auth_first=self._auth == "required",
             credentials=_OURS if self._auth == "required" else None,
             faults=self._faults,
+            traffic=self._traffic,
             sleep=self._sleep,
         )
 
