@@ -1,0 +1,1 @@
+"""Where runs are kept: one protocol, and three stores that keep to it."""

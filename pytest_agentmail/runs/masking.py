@@ -1,0 +1,44 @@
+"""What a ledger may say in free text: short, on one line, and no secret in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+__all__ = ["Identifier", "Name", "ShortText", "masked"]
+
+LONGEST_TEXT = 300
+
+_URL_SECRET = re.compile(r"(https?://[^\s/?#]+)[^\s]+")
+_CODE = re.compile(r"(?<![\w.:-])(?=[A-Z0-9-]*\d)[A-Z0-9]{2,}(?:-?[A-Z0-9]{2,})+(?![\w:-])")
+
+
+def masked(text: str) -> str:
+    """`text` with everything that looks like a code, and all of a link but its host, hidden."""
+    text = _URL_SECRET.sub(r"\1/***", text)
+    return _CODE.sub("***", text)
+
+
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line of printable text")
+    return text
+
+
+Identifier = Annotated[
+    str, StringConstraints(min_length=1, max_length=LONGEST_TEXT), AfterValidator(_one_line)
+]
+"""A name that something has elsewhere: kept as it is, so it must be short and on one line."""
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+"""A name that people choose: of a tool, a decision, a parameter."""
+
+ShortText = Annotated[
+    str,
+    StringConstraints(max_length=LONGEST_TEXT),
+    AfterValidator(_one_line),
+    AfterValidator(masked),
+]
+"""A remark for people: short, on one line, codes and links masked."""
