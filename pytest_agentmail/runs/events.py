@@ -213,7 +213,7 @@ class Event(BaseModel):
         return FACTS[self.type].model_validate(self.data)
 
 
-def new_event(
+def new_event(  # noqa: PLR0913 - an event has that many parts
     type: str,
     data: Mapping[str, Any],
     *,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints
 
-__all__ = ["Identifier", "Name", "ShortText", "masked"]
+__all__ = ["Identifier", "Name", "ShortText", "masked", "one_line"]
 
 LONGEST_TEXT = 300
 
@@ -21,14 +21,19 @@ def masked(text: str) -> str:
     return _CODE.sub("***", text)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """`text` cut to what a `ShortText` may hold, what cannot be printed replaced by blanks."""
+    return "".join(char if char.isprintable() else " " for char in text)[:LONGEST_TEXT]
+
+
+def _printable(text: str) -> str:
     if not text.isprintable():
         raise ValueError("must be one line of printable text")
     return text
 
 
 Identifier = Annotated[
-    str, StringConstraints(min_length=1, max_length=LONGEST_TEXT), AfterValidator(_one_line)
+    str, StringConstraints(min_length=1, max_length=LONGEST_TEXT), AfterValidator(_printable)
 ]
 """A name that something has elsewhere: kept as it is, so it must be short and on one line."""
 
@@ -38,7 +43,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 ShortText = Annotated[
     str,
     StringConstraints(max_length=LONGEST_TEXT),
-    AfterValidator(_one_line),
+    AfterValidator(_printable),
     AfterValidator(masked),
 ]
 """A remark for people: short, on one line, codes and links masked."""

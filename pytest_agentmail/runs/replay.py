@@ -51,9 +51,7 @@ def fold(before: Snapshot, event: Event) -> Snapshot:
             f"version {before.version} of run {before.run_id!r}"
         )
     facts = event.facts
-    state = target(
-        before.verification, event.type, pending=bool(event.standing.pending)
-    )
+    state = target(before.verification, event.type, pending=bool(event.standing.pending))
     changes = {
         "verification": state,
         "last_action": event.type,

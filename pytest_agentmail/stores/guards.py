@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_agentmail.errors import (
     EvidenceConflict,
     LifeSuperseded,
+    SettingsError,
     StaleVersion,
     StoreCorrupt,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "check_version",
     "claimed_elsewhere",
     "gapless",
+    "known",
 ]
 
 
@@ -35,6 +37,13 @@ def check_life(run_id: str, run: RunRow | None, life: int) -> RunRow:
             f"life {life} of run {run_id!r} was superseded by life {run.life}; "
             f"it may not write any more"
         )
+    return run
+
+
+def known(run_id: str, run: RunRow | None) -> RunRow:
+    """`run`, which must exist."""
+    if run is None:
+        raise SettingsError(f"the store holds no run {run_id!r}")
     return run
 
 

@@ -13,6 +13,7 @@ from pytest_agentmail.stores.guards import (
     check_version,
     claimed_elsewhere,
     gapless,
+    known,
 )
 from pytest_agentmail.stores.protocol import (
     EffectRow,
@@ -54,7 +55,7 @@ class MemoryStore:
         """See `Store.load`."""
         with self._lock:
             kept = self._kept.get(run_id)
-            return kept and kept.run
+            return None if kept is None else kept.run
 
     def log(self, run_id: str, after: int = 0) -> RunLog | None:
         """See `Store.log`."""
@@ -137,9 +138,9 @@ class MemoryStore:
     def retire(self, run_id: str, expected_version: int, note: str) -> None:
         """See `Store.retire`."""
         with self._lock:
-            kept = self._kept[run_id]
-            check_version(kept.run, expected_version)
-            self._kept[run_id] = _Kept(replace(kept.run, retired=note))
+            run = known(run_id, self.load(run_id))
+            check_version(run, expected_version)
+            self._kept[run_id] = _Kept(replace(run, retired=note))
             self._signals.pop(run_id, None)
 
     def add(self, record: SignalRecord) -> SignalRecord:
@@ -173,6 +174,5 @@ class MemoryStore:
 
     def _writable(self, run_id: str, life: int) -> _Kept:
         kept = self._kept.get(run_id)
-        check_life(run_id, kept and kept.run, life)
-        assert kept is not None
-        return kept
+        check_life(run_id, None if kept is None else kept.run, life)
+        return self._kept[run_id]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-
 __all__ = [
     "EffectRow",
     "EventRow",
@@ -206,5 +205,3 @@ class SignalStore(Protocol):
             EvidenceConflict: If another signal of the run claims the same message.
         """
         ...
-
-
