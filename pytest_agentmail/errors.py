@@ -199,7 +199,7 @@ class StoreCorrupt(AgentMailError):
 
 
 class StoreUnavailable(AgentMailError):
-    """The store cannot be reached; nothing was written by the call that raised this."""
+    """The store cannot be reached; the text says whether something may have been written."""
 
 
 class ClockError(AgentMailError):

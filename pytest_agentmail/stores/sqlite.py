@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SQLiteStore"]
 
-RUN = (
-    "run_id, life, version, snapshot, summary_version, summary, refused, written_at, retired, sum"
-)
+RUN = "run_id, life, version, snapshot, summary_version, summary, refused, written_at, retired, sum"
 EFFECT = "name, step, revision, state, body, sum"
 SIGNAL = "run_id, signal_id, identity, revision, claim, body, sum"
 
@@ -108,9 +106,7 @@ class SQLiteStore:
             if state is None:
                 rows = connection.execute(f"{query} ORDER BY number", (run_id,))
             else:
-                rows = connection.execute(
-                    f"{query} AND state = ? ORDER BY number", (run_id, state)
-                )
+                rows = connection.execute(f"{query} AND state = ? ORDER BY number", (run_id, state))
             return tuple(EffectRow(*_whole(row, run_id)) for row in rows)
 
     def effect(self, run_id: str, name: str, step: str) -> EffectRow | None:
@@ -280,9 +276,7 @@ def _run(connection: sqlite3.Connection, run_id: str) -> RunRow | None:
     return None if row is None else RunRow(*_whole(row))
 
 
-def _effect(
-    connection: sqlite3.Connection, run_id: str, name: str, step: str
-) -> EffectRow | None:
+def _effect(connection: sqlite3.Connection, run_id: str, name: str, step: str) -> EffectRow | None:
     row = connection.execute(
         f"SELECT {EFFECT} FROM effects WHERE run_id = ? AND name = ? AND step = ?",
         (run_id, name, step),
@@ -294,8 +288,7 @@ def _events(
     connection: sqlite3.Connection, table: str, run_id: str, after: int
 ) -> tuple[EventRow, ...]:
     rows = connection.execute(
-        f"SELECT version, body, sum FROM {table} WHERE run_id = ? AND version > ? "
-        f"ORDER BY version",
+        f"SELECT version, body, sum FROM {table} WHERE run_id = ? AND version > ? ORDER BY version",
         (run_id, after),
     )
     return tuple(EventRow(*_whole(row, run_id)) for row in rows)
