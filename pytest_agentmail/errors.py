@@ -2,9 +2,9 @@
 
 ```
 Exception
-├── AgentMailError                 a wrong use, a conflict, or something that broke outside
-│   ├── SettingsError              an option, ini value or argument that is not allowed   (ValueError)
-│   ├── MarkerError                a marker with arguments that are not allowed           (ValueError)
+├── AgentMailError                 a wrong use, a conflict, or a breakdown outside
+│   ├── SettingsError              an option, ini value or argument is not allowed
+│   ├── MarkerError                a marker has arguments that are not allowed
 │   ├── LeaseExpired               a mailbox was used after its lease ended
 │   ├── LifeSuperseded             another life of this run took over
 │   ├── StaleVersion               the record is not at the version the writer expected

@@ -1,0 +1,1 @@
+"""Agents: the run an agent works in, and how it is driven."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
+import datetime as dt
 import time
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,9 @@ class RealClock:
     # In a tuple: freezegun replaces clocks that stand alone as an attribute of a module.
     _clocks = (time.monotonic, time.sleep)
 
-    def now(self) -> datetime.datetime:
+    def now(self) -> dt.datetime:
         """The current time: aware, UTC; a frozen one where the suite froze it."""
-        return datetime.datetime.now(datetime.UTC)
+        return dt.datetime.now(dt.UTC)
 
     def monotonic(self) -> float:
         """Seconds that pass even while `datetime` is frozen."""

@@ -1,0 +1,1 @@
+"""Mail: addresses, messages, the mailboxes leased to runs, and the sink that receives."""

@@ -1,0 +1,1 @@
+"""Mail providers: where a signal's question is asked."""

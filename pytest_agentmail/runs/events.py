@@ -87,7 +87,7 @@ class MessageReceived(Facts):
 
     message_id: Identifier
     signal_id: Identifier | None = None
-    message_id_header: Identifier | None = None
+    header_message_id: Identifier | None = None
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     received_at: AwareDatetime | None = None
 

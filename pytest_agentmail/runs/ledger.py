@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 from pytest_agentmail.errors import BudgetExceeded, EvidenceConflict, StaleVersion
 from pytest_agentmail.runs.effects import Effect, EffectKey, EffectRecord
 from pytest_agentmail.runs.events import EventType, new_event
+from pytest_agentmail.runs.failing import fail_closed
 from pytest_agentmail.runs.once import Durable, as_it_is
 from pytest_agentmail.runs.reader import (
     RunReader,
     checked_name,
     checked_run_id,
-    fail_closed,
-    no_checks,
     opened,
     real_clock,
 )
 from pytest_agentmail.runs.reconciling import RewindReport, described, rewound
-from pytest_agentmail.runs.recovery import RecoveryReport
 from pytest_agentmail.runs.replay import fold
 from pytest_agentmail.runs.snapshot import Action, Verification
 from pytest_agentmail.runs.transitions import allowed_events
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.runs.once import Phase
     from pytest_agentmail.runs.reader import SpendingOf
     from pytest_agentmail.runs.reconciling import MailAcceptanceLog
+    from pytest_agentmail.runs.recovery import RecoveryReport
     from pytest_agentmail.runs.snapshot import Snapshot
     from pytest_agentmail.stores.protocol import RunRow, Store
 
@@ -80,7 +79,7 @@ class Ledger(RunReader):
         store: Store,
         run_id: str,
         clock: Clock,
-        spending: SpendingOf = no_checks,
+        spending: SpendingOf | None = None,
         *,
         life: int,
         mail_log: MailAcceptanceLog | None = None,
@@ -105,7 +104,7 @@ class Ledger(RunReader):
         *,
         run_id: str,
         clock: Clock | None = None,
-        spending: SpendingOf = no_checks,
+        spending: SpendingOf | None = None,
         resume_minimum: int = 0,
         mail_log: MailAcceptanceLog | None = None,
         sends_mail: Mapping[str, Any] | None = None,
@@ -117,7 +116,8 @@ class Ledger(RunReader):
             url: `sqlite:///path`, `postgresql://…`, `memory`, or a store.
             run_id: The run; a new one if the store does not know it.
             clock: Tells the time; the real one if none is given.
-            spending: Gives what the checks of a run have come to, over all its lives.
+            spending: Gives what the checks of a run have come to, over all its lives; if left
+                out, those of its signals in the same store.
             resume_minimum: Checks that must be left for the run to be resumed (C11).
             mail_log: What the mail server accepted for the run.
             sends_mail: Criteria of the mail this run's effects send; what was accepted is then
@@ -175,7 +175,7 @@ class Ledger(RunReader):
         with self._writing:
             row = self._row()
             current = self._written(row)
-            standing, now = self._standing(), self._clock.now()
+            standing, now = self._standing(current), self._clock.now()
             if expected_version is not None and expected_version != current.version:
                 # The store refuses it as well, and counts that it did.
                 refused = Write(self.life, now.isoformat(), expected_version)
@@ -332,14 +332,11 @@ class Ledger(RunReader):
         evidence = result.evidence
         if evidence.message_id in snapshot.spent:
             return snapshot
-        kept = {name: getattr(evidence, name, None) for name in ("sha256", "received_at")}
+        told = {name: getattr(evidence, name, None) for name in _TOLD_OF_EVIDENCE}
+        known = {name: value for name, value in told.items() if value is not None}
         return self._accept(
             snapshot.version,
-            {
-                "message_id": evidence.message_id,
-                "signal_id": result.signal.signal_id,
-                **{name: value for name, value in kept.items() if value is not None},
-            },
+            {"message_id": evidence.message_id, "signal_id": result.signal.signal_id, **known},
         )
 
     def _record_expired(self, snapshot: Snapshot, result: CheckOutcome) -> Snapshot:
@@ -399,6 +396,9 @@ class Ledger(RunReader):
         if row.version - row.summary_version >= self._compact_after:
             with suppress(StaleVersion):  # another writer did it
                 self.store.compact(self.run_id, self.life, row.version, row.snapshot)
+
+
+_TOLD_OF_EVIDENCE = ("sha256", "header_message_id", "received_at")
 
 
 class _Effects:

@@ -7,18 +7,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints
 
+from pytest_agentmail.mail import masking
+
 __all__ = ["Identifier", "Name", "ShortText", "masked", "one_line"]
 
 LONGEST_TEXT = 300
 
-_URL_SECRET = re.compile(r"(https?://[^\s/?#]+)[^\s]+")
-_CODE = re.compile(r"(?<![\w.:-])(?=[A-Z0-9-]*\d)[A-Z0-9]{2,}(?:-?[A-Z0-9]{2,})+(?![\w:-])")
+_LINK = re.compile(r"(https?://[^\s/?#]+)\S+")
 
 
 def masked(text: str) -> str:
     """`text` with everything that looks like a code, and all of a link but its host, hidden."""
-    text = _URL_SECRET.sub(r"\1/***", text)
-    return _CODE.sub("***", text)
+    return masking.masked(_LINK.sub(r"\1/•••", text))
 
 
 def one_line(text: str) -> str:

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
-
-from pydantic import ValidationError
 
 from pytest_agentmail.errors import SettingsError, StoreCorrupt
 from pytest_agentmail.runs import planner
 from pytest_agentmail.runs.effects import EffectRecord, EffectState
-from pytest_agentmail.runs.events import Event, Spending, Standing
+from pytest_agentmail.runs.events import Event, Standing
 from pytest_agentmail.runs.explaining import Explanation, explain
+from pytest_agentmail.runs.failing import fail_closed
+from pytest_agentmail.runs.metrics import Metrics, measure
 from pytest_agentmail.runs.recovery import RecoveryReport, check_recovery, differences
 from pytest_agentmail.runs.replay import replay, seen
 from pytest_agentmail.runs.snapshot import Snapshot
+from pytest_agentmail.runs.spending import spending_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from pytest_agentmail.clock.protocol import Clock
+    from pytest_agentmail.runs.events import Spending
+    from pytest_agentmail.runs.metrics import CheckMade
     from pytest_agentmail.runs.snapshot import Action
     from pytest_agentmail.stores.protocol import EventRow, RunRow, Store
 
-    SpendingOf = Callable[[str], Spending]
+    SpendingOf = Callable[[Snapshot], Spending]
 
 __all__ = ["RunReader"]
-
-
-def no_checks(_run_id: str) -> Spending:
-    """What a run has spent if nobody counts its checks."""
-    return Spending()
 
 
 class RunReader:
@@ -42,16 +39,17 @@ class RunReader:
         store: Where the run is kept.
         run_id: The run.
         clock: Tells the time that `next_action` depends on.
-        spending: Gives what the checks of a run have come to, over all its lives.
+        spending: Gives what the checks of a run have come to, over all its lives; if left out,
+            those of its signals in the same store.
     """
 
     def __init__(
-        self, store: Store, run_id: str, clock: Clock, spending: SpendingOf = no_checks
+        self, store: Store, run_id: str, clock: Clock, spending: SpendingOf | None = None
     ) -> None:
         self.run_id = run_id
         self.store = store
         self._clock = clock
-        self._spending = spending
+        self._spending = spending or spending_in(store)
         self._last_read: tuple[str, Snapshot] | None = None
 
     @classmethod
@@ -61,7 +59,7 @@ class RunReader:
         *,
         run_id: str,
         clock: Clock | None = None,
-        spending: SpendingOf = no_checks,
+        spending: SpendingOf | None = None,
     ) -> Self:
         """Look at a run from outside; its lives are not disturbed."""
         return cls(opened(url), checked_run_id(run_id), clock or real_clock(), spending)
@@ -69,8 +67,8 @@ class RunReader:
     @property
     def snapshot(self) -> Snapshot:
         """Where the run stands now."""
-        row = self._row()
-        return seen(self._written(row), self._standing(), self._clock.now())
+        written = self._written(self._row())
+        return seen(written, self._standing(written), self._clock.now())
 
     @property
     def version(self) -> int:
@@ -125,11 +123,23 @@ class RunReader:
 
     def explain(self) -> Explanation:
         """Every transition: what, when, by which life, why; `print` shows it."""
+        return explain(self.run_id, self._all_events())
+
+    def metrics(self, checks: Iterable[CheckMade] = (), *, discarded: int = 0) -> Metrics:
+        """The figures of row A11 for this run; `print` shows them with row A12's reading.
+
+        Args:
+            checks: The questions put to the inbox (`signal.history`).
+            discarded: How many messages were left out as another run's.
+        """
         log = self.store.log(self.run_id)
-        archived = self.archived_events()
-        live = () if log is None else self._parsed(log.events)
-        known = archived[-1].version if archived else 0
-        return explain(self.run_id, (*archived, *(e for e in live if e.version > known)))
+        return measure(
+            self._all_events(),
+            checks,
+            lives=0 if log is None else log.run.life,
+            stale_refusals=0 if log is None else log.run.refused,
+            discarded=discarded,
+        )
 
     def check_recovery(self) -> RecoveryReport:
         """The checks of row C12: whether what is stored is fit to go on from.
@@ -145,7 +155,14 @@ class RunReader:
                 f"the snapshot of run {self.run_id!r} at version {written.version} does not "
                 f"follow from its events: {differences(written, rebuilt)}"
             )
-        return check_recovery(written, self.events(), self._standing(), self._clock.now())
+        standing = self._standing(written)
+        return check_recovery(written, self.events(), standing, self._clock.now())
+
+    def _all_events(self) -> tuple[Event, ...]:
+        live = self.events()
+        first = live[0].version if live else None
+        older = (e for e in self.archived_events() if first is None or e.version < first)
+        return (*older, *live)
 
     def _rebuilt(self, summary: str | None, events: Iterable[Event], upto: int | None) -> Snapshot:
         with fail_closed(self.run_id):
@@ -154,7 +171,7 @@ class RunReader:
             rebuilt = replay(start, wanted)
         if upto is not None:
             return rebuilt
-        return seen(rebuilt, self._standing(), self._clock.now())
+        return seen(rebuilt, self._standing(rebuilt), self._clock.now())
 
     def _row(self) -> RunRow | None:
         row = self.store.load(self.run_id)
@@ -181,20 +198,11 @@ class RunReader:
         with fail_closed(self.run_id):
             return tuple(Event.model_validate_json(row.body) for row in rows)
 
-    def _standing(self) -> Standing:
+    def _standing(self, written: Snapshot) -> Standing:
         rows = self.store.effects(self.run_id, EffectState.PENDING)
         with fail_closed(self.run_id):
             pending = tuple(EffectRecord.of(row).pending for row in rows)
-        return Standing(spending=self._spending(self.run_id), pending=pending)
-
-
-@contextmanager
-def fail_closed(run_id: str) -> Iterator[None]:
-    """What cannot be understood is never taken for a first run."""
-    try:
-        yield
-    except (ValidationError, ValueError) as error:
-        raise StoreCorrupt(f"what is stored of run {run_id!r} cannot be read: {error}") from error
+        return Standing(spending=self._spending(written), pending=pending)
 
 
 def checked_run_id(run_id: str) -> str:

@@ -166,8 +166,8 @@ class MemoryStore:
             for other in kept.values():
                 if other.signal_id != record.signal_id and other.claim == record.claim is not None:
                     raise claimed_elsewhere(record, other.signal_id)
-            kept[record.signal_id] = record
-            return record
+            kept[record.signal_id] = placed = replace(record, revision=expected + 1)
+            return placed
 
     def close(self) -> None:
         """See `Store.close`; what is kept stays readable."""

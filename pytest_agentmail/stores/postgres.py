@@ -1,5 +1,6 @@
 """A store in PostgreSQL: for runs whose lives are on several machines."""
 
+# ruff: noqa: S608 - statements are put together from constants of this module; values are bound
 from __future__ import annotations
 
 from dataclasses import astuple, replace
@@ -263,12 +264,13 @@ class PostgresStore:
             for other in kept.values():
                 if other.signal_id != record.signal_id and other.claim == record.claim is not None:
                     raise claimed_elsewhere(record, other.signal_id)
+            placed = replace(record, revision=expected + 1)
             cursor.execute(
                 "UPDATE agentmail_signals SET identity = %s, revision = %s, claim = %s, "
                 "body = %s WHERE run_id = %s AND signal_id = %s",
-                (*astuple(record)[2:], record.run_id, record.signal_id),
+                (*astuple(placed)[2:], record.run_id, record.signal_id),
             )
-            return record
+            return placed
 
         return self._session.run(work)
 

@@ -163,7 +163,7 @@ TERMINATE = (
 )
 
 
-class _NotWritten(Exception):  # noqa: N818 - never leaves this module
+class _NotWritten(Exception):
     """The connection was lost, and the transaction with it."""
 
 

@@ -198,7 +198,7 @@ class SignalStore(Protocol):
         ...
 
     def replace(self, record: SignalRecord, *, expected: int) -> SignalRecord:
-        """Put `record` in the place of the one with its signal_id.
+        """Put `record` in the place of the one with its signal_id, as its next revision.
 
         Raises:
             StaleVersion: If the kept one is not at revision `expected`, or there is none.

@@ -1,5 +1,6 @@
 """A store in one SQLite file: survives its processes, and is shared by those of one machine."""
 
+# ruff: noqa: S608 - statements are put together from constants of this module; values are bound
 from __future__ import annotations
 
 import os
@@ -212,12 +213,13 @@ class SQLiteStore:
             ).fetchone()
             if holder is not None:
                 raise claimed_elsewhere(record, holder[0])
+            placed = replace(record, revision=expected + 1)
             connection.execute(
                 "UPDATE signals SET identity = ?, revision = ?, claim = ?, body = ?, sum = ? "
                 "WHERE run_id = ? AND signal_id = ?",
-                (*_summed(_signal_values(record))[2:], record.run_id, record.signal_id),
+                (*_summed(_signal_values(placed))[2:], record.run_id, record.signal_id),
             )
-            return record
+            return placed
 
     def close(self) -> None:
         """See `Store.close`."""

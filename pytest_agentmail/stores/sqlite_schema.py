@@ -6,9 +6,12 @@ import os
 import secrets
 import sqlite3
 from contextlib import closing
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_agentmail.errors import SettingsError, StoreCorrupt, StoreUnavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["connect", "create", "examine"]
 
@@ -86,17 +89,16 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         mode = _value(connection, "PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        if mode != "wal" or _value(connection, "PRAGMA synchronous") != FULL:
-            raise SettingsError(
-                f"the store {path} cannot be kept safe: its journal is {mode!r}, and has to be "
-                f"'wal'; network file systems do not allow that, use a local disk or PostgreSQL"
-            )
+        synchronous = _value(connection, "PRAGMA synchronous")
     except sqlite3.DatabaseError as error:
         connection.close()
         raise StoreCorrupt(f"the store {path} cannot be read: {error}") from error
-    except SettingsError:
+    if (mode, synchronous) != ("wal", FULL):
         connection.close()
-        raise
+        raise SettingsError(
+            f"the store {path} cannot be kept safe: its journal is {mode!r} and has to be 'wal'; "
+            f"network file systems do not allow that, use a local disk or PostgreSQL"
+        )
     return connection
 
 

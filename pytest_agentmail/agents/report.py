@@ -1,0 +1,43 @@
+"""What came of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_agentmail.mail.message import Message
+    from pytest_agentmail.signals.signal import Evidence, Signal
+
+__all__ = ["RunReport"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """What an agent did in a run, as far as it has come."""
+
+    run_id: str
+    finished: bool
+    """Whether the agent returned."""
+    result: Any = None
+    """What it returned."""
+    error: BaseException | None = None
+    """What it raised."""
+    lives: int = 0
+    """How many times it was started."""
+    sent: Sequence[Message] = ()
+    """What the sink accepted for this run, in order of arrival."""
+    signals: Sequence[Signal] = ()
+    """The run's signals, oldest first."""
+
+    @property
+    def checks(self) -> int:
+        """The questions asked, over all signals and lives."""
+        return sum(signal.checks for signal in self.signals)
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """What was accepted, a piece a signal."""
+        return [signal.evidence for signal in self.signals if signal.evidence is not None]

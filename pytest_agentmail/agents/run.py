@@ -1,0 +1,160 @@
+"""One run: what an agent is given, and how a test drives it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from pytest_agentmail.agents.driver import Outcome, live
+from pytest_agentmail.agents.report import RunReport
+from pytest_agentmail.errors import SettingsError
+from pytest_agentmail.mail.address import Address, stable_address, unique_address
+from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
+from pytest_agentmail.providers.sink import SinkProvider
+from pytest_agentmail.signals.queue import SignalQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_agentmail.clock.protocol import Clock
+    from pytest_agentmail.mail.mailbox import LookAround
+    from pytest_agentmail.mail.message import Message
+    from pytest_agentmail.mail.post_office import PostOffice
+    from pytest_agentmail.settings import Settings
+    from pytest_agentmail.stores.protocol import SignalStore
+
+__all__ = ["AgentRun"]
+
+
+class AgentRun:
+    """One execution for one intent: a mailbox, signals, a clock, all under one `run_id`.
+
+    An agent gets it as its first argument.
+    """
+
+    def __init__(  # noqa: PLR0913  (made by the world only)
+        self,
+        run_id: str,
+        *,
+        settings: Settings,
+        post_office: PostOffice,
+        store: SignalStore,
+        clock: Clock,
+        test: str,
+        look_around: LookAround = Surroundings,
+    ) -> None:
+        self.run_id = run_id
+        """Names this run; no other has it."""
+        self.clock = clock
+        """The time everything in the run follows."""
+        self._settings = settings
+        self._post_office = post_office
+        self._test = test
+        self._look_around = look_around
+        self._sent = post_office.open(run_id)
+        self._leased: list[Mailbox] = []
+        self._lives = 0
+        self._outcome: Outcome | None = None
+        self.mailbox: Mailbox = self.lease()
+        """The first mailbox leased to this run."""
+        self.provider = SinkProvider(post_office, run_id)
+        """`search` and `fetch`, for agents that poll by themselves."""
+        self.signals = SignalQueue(
+            self.provider,
+            store,
+            clock,
+            run_id=run_id,
+            mailbox=self.mailbox,
+            checks=settings.checks,
+            within=settings.within,
+        )
+        """The mails this run expects."""
+
+    def __repr__(self) -> str:
+        return f"<AgentRun {self.run_id} with {self.mailbox.address}>"
+
+    def lease(self, address: str | None = None, *, owned_by: str | None = None) -> Mailbox:
+        """A further mailbox, leased until the run ends.
+
+        Args:
+            address: A fixed address, for this mailbox alone while it is leased; a new one unless
+                given.
+            owned_by: The id of another run to lease it to: its mail is foreign here.
+
+        Raises:
+            SettingsError: The address is no address, or is leased already.
+        """
+        mailbox = Mailbox(
+            self._new_address() if address is None else _checked(address),
+            run_id=owned_by or self.run_id,
+            clock=self.clock,
+            lease=timedelta(seconds=self._settings.lease),
+            fixed=address is not None,
+            look_around=self._look_around,
+        )
+        self._post_office.lease(mailbox)
+        self._leased.append(mailbox)
+        return mailbox
+
+    def drive(self, agent: Callable[..., Any], *args: Any, **kwargs: Any) -> RunReport:
+        """Call `agent(run, *args, **kwargs)` in this thread and report what came of it.
+
+        An `async` agent gets a fresh event loop.
+
+        Raises:
+            AgentMailError: An event loop is running; use `drive_async`.
+            Exception: What the agent raised, unless the setting `raises` is off. The report is its
+                `agentmail_report`.
+        """
+        __tracebackhide__ = True
+        self._lives += 1
+        self._outcome = live(agent, self, *args, **kwargs)
+        report = self.report
+        if report.error is not None and self._settings.raises:
+            with suppress(AttributeError):
+                report.error.agentmail_report = report  # type: ignore[attr-defined]
+            raise report.error
+        return report
+
+    async def drive_async(self, agent: Callable[..., Any], *args: Any, **kwargs: Any) -> RunReport:
+        """As `drive`, from an async test: the agent runs in a thread and loop of its own."""
+        return await asyncio.to_thread(self.drive, agent, *args, **kwargs)
+
+    @property
+    def sent(self) -> list[Message]:
+        """What the sink accepted for this run, in order of arrival, once a mail."""
+        return list(self._sent)
+
+    @property
+    def report(self) -> RunReport:
+        """What came of the run so far."""
+        outcome = self._outcome
+        return RunReport(
+            run_id=self.run_id,
+            finished=outcome is not None and outcome.error is None,
+            result=outcome and outcome.result,
+            error=outcome and outcome.error,
+            lives=self._lives,
+            sent=self.sent,
+            signals=self.signals.all(),
+        )
+
+    def close(self) -> None:
+        """End the run's leases; its mail stays readable."""
+        for run_id in {self.run_id, *(mailbox.run_id for mailbox in self._leased)}:
+            self._post_office.release(run_id, test=self._test)
+
+    def _new_address(self) -> str:
+        if self._settings.address == "unique":
+            return unique_address(self._settings.domain)
+        return stable_address(f"{self._test}\n{len(self._leased)}", self._settings.domain)
+
+
+def _checked(address: str) -> str:
+    try:
+        Address.parse(address)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    return address

@@ -1,0 +1,66 @@
+"""Write a wait once; run it blocking or as a coroutine.
+
+A wait is a generator that yields a `Pause` whenever it has to wait, is sent whether the pause was
+cut short by its wakeup, and returns the result. Closing the generator ends the wait.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pytest_agentmail.clock.protocol import Clock
+
+__all__ = ["Pause", "Wait", "finish", "finish_async", "ring"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait until `wakeup` is done, but at most `seconds`."""
+
+    seconds: float
+    wakeup: Future[None] = field(default_factory=Future)
+
+
+Wait: TypeAlias = "Generator[Pause, bool, T]"
+
+
+def finish(clock: Clock, wait: Wait[T]) -> T:
+    """Run `wait` in this thread and return its result."""
+    __tracebackhide__ = True
+    try:
+        pause = next(wait)
+        while True:
+            pause = wait.send(clock.wait(pause.wakeup, pause.seconds))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        wait.close()
+
+
+async def finish_async(clock: Clock, wait: Wait[T]) -> T:
+    """Run `wait` in this task and return its result."""
+    __tracebackhide__ = True
+    try:
+        pause = next(wait)
+        while True:
+            pause = wait.send(await clock.wait_async(pause.wakeup, pause.seconds))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        wait.close()
+
+
+def ring(wakeup: Future[None]) -> None:
+    """Resolve `wakeup`, unless its waiter gave up or it was resolved before."""
+    with suppress(InvalidStateError):
+        wakeup.set_result(None)

@@ -1,0 +1,192 @@
+"""Who has which address, and where accepted mail goes."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_agentmail.errors import SettingsError
+from pytest_agentmail.mail.address import Address, canonical, canonical_domain
+from pytest_agentmail.mail.content import Content
+from pytest_agentmail.mail.mailbox import Mailbox
+from pytest_agentmail.mail.message import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_agentmail.clock.protocol import Clock
+
+__all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice"]
+
+RUN_HEADER = "X-Agentmail-Run"
+"""A header with which an app may say for which run a mail is."""
+
+RUN_PREFIX = "run-"
+"""How every run id begins; a `+tag` that begins so is a run's token."""
+
+_STRAYS_KEPT = 200
+
+
+class Late(NamedTuple):
+    """A mail that came after the test it was for had ended."""
+
+    test: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A mail that was stored; `announce` it once its sender knows."""
+
+    deliveries: tuple[tuple[Mailbox, Message], ...]
+
+    def announce(self) -> None:
+        """Wake whoever waits for it."""
+        for mailbox, message in self.deliveries:
+            mailbox.announce(message)
+
+
+class PostOffice:
+    """Routes mail by its SMTP envelope and loses nothing that was accepted.
+
+    Blind copies are delivered like any other; case and tags make no difference; a mail for several
+    mailboxes reaches each of them once.
+    """
+
+    def __init__(self, clock: Clock, domain: str) -> None:
+        self._clock = clock
+        self._domain = canonical_domain(domain)
+        self._lock = threading.Lock()
+        self._seq = itertools.count(1)
+        self._leased: dict[str, Mailbox] = {}
+        self._ended: dict[str, str] = {}
+        self._sent: dict[str, list[Message]] = {}
+        self._strays: deque[Message] = deque(maxlen=_STRAYS_KEPT)
+        self._late: list[Late] = []
+
+    def open(self, run_id: str) -> list[Message]:
+        """The list to which every mail accepted for that run is added, once a mail."""
+        with self._lock:
+            return self._sent.setdefault(run_id, [])
+
+    def lease(self, mailbox: Mailbox) -> None:
+        """Give the mailbox its address, for itself alone.
+
+        Raises:
+            SettingsError: The address is leased already.
+        """
+        address = canonical(mailbox.address)
+        with self._lock:
+            holder = self._leased.setdefault(address, mailbox)
+            if holder is mailbox:
+                self._ended.pop(address, None)
+                return
+        raise SettingsError(
+            f"address {mailbox.address!r} is leased to {holder.run_id} until "
+            f"{holder.lease_expires_at.isoformat()}; an address serves one mailbox at a time"
+        )
+
+    def release(self, run_id: str, *, test: str) -> None:
+        """End all leases of a run; what still comes for them is late mail of `test`."""
+        with self._lock:
+            for address in [a for a, m in self._leased.items() if m.run_id == run_id]:
+                del self._leased[address]
+                self._ended[address] = test
+            self._sent.pop(run_id, None)
+
+    def holder(self, address: str) -> Mailbox | None:
+        """The mailbox that has `address` now."""
+        try:
+            return self._leased.get(canonical(address))
+        except ValueError:
+            return None
+
+    def mailboxes(self, run_id: str) -> list[Mailbox]:
+        """The mailboxes leased to a run, in the order in which they were leased."""
+        with self._lock:
+            return [mailbox for mailbox in self._leased.values() if mailbox.run_id == run_id]
+
+    def foreign(self, message: Message, run_id: str) -> str | None:
+        """Why `message` is for another run than the one it came to, or None when it is not.
+
+        It is when a recipient header names an address of our domain that this run does not have, or
+        when it carries another run's token. A missing or unknown header says nothing: blind copies
+        and aliases are not foreign.
+        """
+        for named in message.recipients:
+            try:
+                address = Address.parse(named)
+            except ValueError:
+                continue
+            holder = self._leased.get(address.base)
+            if holder is not None and holder.run_id != run_id:
+                return f"it is addressed to {named}, which is leased to another run"
+            if holder is None and (address.base in self._ended or address.domain == self._domain):
+                return f"it is addressed to {named}, which is leased to no run"
+            if address.tag and address.tag.startswith(RUN_PREFIX) and address.tag != run_id:
+                return f"its address carries the token of run {address.tag}"
+        token = message.headers.get(RUN_HEADER, run_id)
+        return None if token == run_id else f"its {RUN_HEADER} header names run {token}"
+
+    def accept(self, raw: bytes, envelope_from: str, envelope_to: Iterable[str]) -> Acceptance:
+        """Store a mail in every mailbox it is for."""
+        content = Content(raw)
+        deliveries: list[tuple[Mailbox, Message]] = []
+        informed: set[str] = set()
+        with self._lock:
+            now = self._clock.now()
+            for owner, addressed in self._by_owner(envelope_to).items():
+                seq = next(self._seq)
+                message = Message(
+                    content,
+                    id=f"{_name(owner)}-{seq}",
+                    seq=seq,
+                    envelope_from=envelope_from,
+                    envelope_to=tuple(addressed),
+                    received_at=now,
+                    visible_at=now,
+                )
+                if isinstance(owner, Mailbox):
+                    owner.deliver(message)
+                    deliveries.append((owner, message))
+                    if owner.run_id not in informed:
+                        informed.add(owner.run_id)
+                        self._sent[owner.run_id].append(message)
+                elif owner is None:
+                    self._strays.append(message)
+                else:
+                    self._late.append(Late(owner, message))
+        return Acceptance(tuple(deliveries))
+
+    @property
+    def strays(self) -> tuple[Message, ...]:
+        """The latest mail for addresses that nobody has or had, oldest first."""
+        with self._lock:
+            return tuple(self._strays)
+
+    def take_late(self) -> list[Late]:
+        """The late mail that was not taken before."""
+        with self._lock:
+            taken, self._late = self._late, []
+            return taken
+
+    def _by_owner(self, addresses: Iterable[str]) -> dict[Mailbox | str | None, list[str]]:
+        owners: dict[Mailbox | str | None, list[str]] = {}
+        for address in addresses:
+            owners.setdefault(self._owner(address), []).append(address)
+        return owners
+
+    def _owner(self, address: str) -> Mailbox | str | None:
+        """The mailbox that has it, the test that had it, or None."""
+        try:
+            base = canonical(address)
+        except ValueError:
+            return None
+        return self._leased.get(base) or self._ended.get(base)
+
+
+def _name(owner: Mailbox | str | None) -> str:
+    return Address.parse(owner.address).local if isinstance(owner, Mailbox) else "stray"

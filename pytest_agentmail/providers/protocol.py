@@ -1,0 +1,65 @@
+"""What a signal queue asks of whatever has the mail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from pytest_agentmail.mail.message import Message
+
+__all__ = ["Knowing", "MailProvider", "Waking"]
+
+
+class MailProvider(Protocol):
+    """Finds mail. A provider gives facts; it never decides whether a message counts (A4)."""
+
+    def search(
+        self, *, recipient: str, subject: str | None = None, after: datetime | None = None
+    ) -> Sequence[Message]:
+        """The mail for `recipient` that is visible now, in order of arrival.
+
+        Args:
+            recipient: The address it was sent to.
+            subject: Part of the subject, as a hint that lets a provider send less. What it leaves
+                out cannot be named as a near miss.
+            after: The moment after which it became visible; likewise a hint.
+
+        Raises:
+            ProviderError: The answer cannot be trusted.
+        """
+        ...
+
+    def fetch(self, message_id: str) -> Message:
+        """The message with that `Message.id`.
+
+        Raises:
+            ProviderError: It cannot be had.
+        """
+        ...
+
+
+@runtime_checkable
+class Waking(Protocol):
+    """A provider that tells of arrivals, so that a wait sleeps instead of asking again."""
+
+    def watching(self, recipient: str) -> AbstractContextManager[Future[None]]:
+        """A wakeup that the next arrival for `recipient` resolves."""
+        ...
+
+    def arrived(self, recipient: str) -> Sequence[Message]:
+        """What has arrived for `recipient`; asking is no search and spends no check."""
+        ...
+
+
+@runtime_checkable
+class Knowing(Protocol):
+    """A provider that knows to which run a message belongs."""
+
+    def foreign(self, message: Message) -> str | None:
+        """Why the message belongs to another run, or None."""
+        ...

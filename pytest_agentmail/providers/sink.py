@@ -1,0 +1,69 @@
+"""The mail that the sink took for one run."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pytest_agentmail.errors import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Future
+    from datetime import datetime
+
+    from pytest_agentmail.mail.mailbox import Mailbox
+    from pytest_agentmail.mail.message import Message
+    from pytest_agentmail.mail.post_office import PostOffice
+
+__all__ = ["SinkProvider"]
+
+
+class SinkProvider:
+    """Searches the mailboxes of one run, and no others.
+
+    Its failures are those of a wrong question: an address that this run does not have.
+    """
+
+    def __init__(self, post_office: PostOffice, run_id: str) -> None:
+        self._post_office = post_office
+        self._run_id = run_id
+
+    def search(
+        self,
+        *,
+        recipient: str,
+        subject: str | None = None,  # noqa: ARG002  (the queue compares; so it can name near misses)
+        after: datetime | None = None,
+    ) -> Sequence[Message]:
+        """All visible mail for `recipient`, in order of acceptance."""
+        messages = self._mailbox(recipient).messages
+        return messages if after is None else [m for m in messages if m.visible_at > after]
+
+    def fetch(self, message_id: str) -> Message:
+        """The message of this run with that id."""
+        for mailbox in self._post_office.mailboxes(self._run_id):
+            message = mailbox.get(message_id)
+            if message is not None:
+                return message
+        raise ProviderError("not_found", detail=f"no message {message_id} in run {self._run_id}")
+
+    @contextmanager
+    def watching(self, recipient: str) -> Iterator[Future[None]]:
+        """A wakeup that the next arrival for `recipient` resolves."""
+        with self._mailbox(recipient).watching() as wakeup:
+            yield wakeup
+
+    def arrived(self, recipient: str) -> Sequence[Message]:
+        """What is visible for `recipient`."""
+        return self._mailbox(recipient).messages
+
+    def foreign(self, message: Message) -> str | None:
+        """Why the message belongs to another run, or None."""
+        return self._post_office.foreign(message, self._run_id)
+
+    def _mailbox(self, recipient: str) -> Mailbox:
+        mailbox = self._post_office.holder(recipient)
+        if mailbox is None or mailbox.run_id != self._run_id:
+            raise ProviderError("no_such_mailbox", detail=f"{recipient} is not of {self._run_id}")
+        return mailbox

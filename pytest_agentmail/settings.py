@@ -1,0 +1,192 @@
+"""Every setting in one table: what it is called, what it may be, where it may be given.
+
+The command line, the ini twins, the `agentmail` marker and `MailWorld.open_run` are all made from
+this table; so are the errors. A new setting is one more field of `Settings` and one entry here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_agentmail.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["SETTINGS", "Setting", "Settings", "parse", "run_settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, valid and complete."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    domain: str = "agentmail.example"
+    address: str = "unique"
+    lease: float = 3600.0
+    checks: int = 10
+    within: float = 120.0
+    raises: bool = True
+
+    def with_(self, given: Mapping[str, Any]) -> Settings:
+        """These settings with some of them replaced by values that were parsed."""
+        return replace(self, **given)
+
+
+class Setting(NamedTuple):
+    """One row of the table."""
+
+    name: str
+    read: Callable[[Any], Any]
+    """Turns what was given (a string, or the value itself) into the value, or raises."""
+    allowed: str
+    """What is allowed, for errors; starts after "expected "."""
+    help: str
+    per_run: bool = True
+    """Whether the marker and `open_run` may set it; else it is the session's."""
+    option: bool = False
+    """Whether the command line may set it; an ini file always may."""
+
+
+def _host(value: Any) -> str:
+    if not isinstance(value, str) or not value or any(c.isspace() or c in "/@" for c in value):
+        raise ValueError
+    return value
+
+
+def _domain(value: Any) -> str:
+    from pytest_agentmail.mail.address import canonical_domain
+
+    if not isinstance(value, str) or value.startswith("["):
+        raise ValueError
+    return canonical_domain(value)
+
+
+def _whole(least: int, most: float) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise TypeError
+        number = int(value)
+        if not least <= number <= most:
+            raise ValueError
+        return number
+
+    return read
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError
+    seconds = float(value)
+    if not 0 < seconds < _A_CENTURY:
+        raise ValueError
+    return seconds
+
+
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in choices:
+            raise ValueError
+        return str(value)
+
+    return read
+
+
+def _yes_or_no(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+        value.strip().lower()
+    ]
+
+
+_A_CENTURY = 100 * 365 * 86400.0
+_HIGHEST_PORT = 65535
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting(
+            "host",
+            _host,
+            "a host name or IP address without port",
+            "Interface the SMTP sink listens on.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
+            "port",
+            _whole(0, _HIGHEST_PORT),
+            f"a whole number from 0 (any free port) to {_HIGHEST_PORT}",
+            "Port the SMTP sink listens on; 0 for any free one.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
+            "domain",
+            _domain,
+            "a domain name such as 'agentmail.example'",
+            "Domain of the leased addresses.",
+            option=True,
+        ),
+        Setting(
+            "address",
+            _one_of("unique", "stable"),
+            "'unique' (never the same again) or 'stable' (derived from the test's id)",
+            "How the address of a run is made.",
+        ),
+        Setting("lease", _seconds, "seconds, more than 0", "Seconds a mailbox is leased for."),
+        Setting(
+            "checks",
+            _whole(1, float("inf")),
+            "a whole number, 1 or more",
+            "Most questions one signal may ask.",
+        ),
+        Setting("within", _seconds, "seconds, more than 0", "Seconds until a signal expires."),
+        Setting(
+            "raises",
+            _yes_or_no,
+            "true or false",
+            "Whether drive() raises the agent's own exception, or keeps it in the report.",
+        ),
+    )
+}
+
+assert set(SETTINGS) == {field.name for field in fields(Settings)}
+
+
+def parse(name: str, value: Any, *, place: str) -> Any:
+    """The value of the setting `name` that `value` stands for.
+
+    Args:
+        name: A name of `SETTINGS`.
+        value: As it was given.
+        place: Where it was given, for the error.
+
+    Raises:
+        SettingsError: It is not allowed; names the value, the place and what is.
+    """
+    setting = SETTINGS[name]
+    try:
+        return setting.read(value)
+    except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
+        raise SettingsError(
+            f"{place}: {value!r} is not allowed: expected {setting.allowed}"
+        ) from error
+
+
+def run_settings(given: Mapping[str, Any], *, place: str) -> dict[str, Any]:
+    """The settings of one run, parsed.
+
+    Raises:
+        SettingsError: One of them is unknown or not allowed.
+    """
+    known = [name for name, setting in SETTINGS.items() if setting.per_run]
+    for name in given:
+        if name not in known:
+            raise SettingsError(
+                f"{place}: there is no setting {name!r}: expected one of {', '.join(known)}"
+            )
+    return {name: parse(name, value, place=f"{place}, {name}") for name, value in given.items()}

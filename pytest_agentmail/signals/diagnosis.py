@@ -1,0 +1,103 @@
+"""What to do next, in one sentence that can be acted on (B16)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_agentmail.mail.masking import masked
+from pytest_agentmail.signals.signal import SignalStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_agentmail.mail.matching import NearMiss
+    from pytest_agentmail.signals.signal import Signal
+    from pytest_agentmail.signals.transitions import Answer
+
+__all__ = ["advise", "next_action"]
+
+
+def next_action(signal: Signal, answer: Answer) -> str:
+    """The one thing to do after that answer (A6, B13)."""
+    match answer:
+        case (SignalStatus.FOUND, _):
+            return "validate_evidence"
+        case (SignalStatus.WAITING | SignalStatus.PROVIDER_ERROR, False):
+            return "poll_inbox"
+        case (SignalStatus.EXPIRED, _) if signal.checks_left:
+            return "lease_new_mailbox"
+        case _:
+            return "finish"
+
+
+def advise(signal: Signal, answer: Answer, misses: Sequence[NearMiss]) -> str:
+    """What to do next and why.
+
+    Args:
+        signal: As it is now.
+        answer: What is being answered.
+        misses: What did not count, nearest first.
+    """
+    match answer:
+        case (SignalStatus.FOUND, _):
+            return f"Validate message {signal.message_id} at the app, then confirm it."
+        case (SignalStatus.WAITING, _):
+            return f"Nothing that counts yet: ask again at {_time(signal)}, {_left(signal)}."
+        case (SignalStatus.PROVIDER_ERROR, False):
+            return (
+                f"The provider failed with {signal.last_error}, so nothing is known of the mail: "
+                f"ask again at {_time(signal)}, {_left(signal)}; do not have it sent again."
+            )
+        case (SignalStatus.PROVIDER_ERROR, _):
+            return (
+                f"The provider failed with {signal.last_error} since {_failing_since(signal)} and "
+                f"the budget is used up: whether the mail came is unknown. Have the provider "
+                f"mended, then start a new signal; do not have the mail sent again before."
+            )
+        case _:
+            return f"{_used_up(signal)} {_about(misses[0]) if misses else _NOTHING}"
+
+
+_NOTHING = (
+    "No mail came to the address at all: see whether the app took the request and which "
+    "address and mail server it sent to, then request a new verification with a new mailbox."
+)
+
+_REMEDIES = {
+    "wrong subject": "If that is the mail, expect its subject; if not, the app sent another one.",
+    "other run": "See why the app sent it here, and request this run's own verification.",
+    "before the window": "It answers an earlier request: request a new verification.",
+    "after the window": "The app is slower than the signal waits: allow more time with `within`.",
+    "other recipient": "See why the provider gave mail of another address.",
+    "already used": "Request a new verification: one mail serves one signal.",
+}
+
+
+def _about(miss: NearMiss) -> str:
+    subject = masked(miss.message.subject)
+    return f"Nearest was {miss.message.id} {subject!r}: {miss.why}. {_REMEDIES[miss.criterion]}"
+
+
+def _used_up(signal: Signal) -> str:
+    if signal.cause == "checks":
+        return f"Expired: all {signal.max_checks} checks are used up."
+    seconds = (signal.expires_at - signal.created_at).total_seconds()
+    return f"Expired: {seconds:g} s have passed."
+
+
+def _left(signal: Signal) -> str:
+    count = signal.checks_left
+    return f"{count} check{'' if count == 1 else 's'} left until {signal.expires_at.isoformat()}"
+
+
+def _time(signal: Signal) -> str:
+    return (signal.retry_at or signal.expires_at).isoformat()
+
+
+def _failing_since(signal: Signal) -> str:
+    since = signal.history[-1].at
+    for query in reversed(signal.history):
+        if query.code is None:
+            break
+        since = query.at
+    return since.isoformat()
