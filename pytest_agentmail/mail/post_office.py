@@ -83,6 +83,7 @@ class PostOffice:
             holder = self._leased.setdefault(address, mailbox)
             if holder is mailbox:
                 self._ended.pop(address, None)
+                self._sent.setdefault(mailbox.run_id, [])
                 return
         raise SettingsError(
             f"address {mailbox.address!r} is leased to {holder.run_id} until "

@@ -1,0 +1,274 @@
+"""The fixtures in suites of all kinds (D3, D8)."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+OURS = ("--disable-plugin-autoload", "-p", "pytest_agentmail.plugin")
+SENDS = """
+    import smtplib
+
+    def send(sink, to, code="483920"):
+        with smtplib.SMTP(sink.host, sink.port) as client:
+            client.sendmail(
+                "shop@app.example",
+                to,
+                f"From: shop@app.example\\r\\nTo: {to}\\r\\nSubject: Confirm your account\\r\\n"
+                f"\\r\\nCode: {code}\\r\\n",
+            )
+"""
+FINDS = """
+    from sending import send
+
+    def test_it(mailbox, smtp_sink, signals, run_id, agent_run, mail_world):
+        assert agent_run.run_id == mailbox.run_id == run_id
+        assert agent_run.mailbox is mailbox and agent_run.signals is signals
+        assert mail_world.sink is smtp_sink
+        send(smtp_sink, mailbox.address)
+        assert mailbox.wait(subject="Confirm").code == "483920"
+        assert signals.wait(signals.expect("verification")).status == "found"
+"""
+
+
+@pytest.fixture
+def suite(pytester):
+    pytester.makepyfile(sending=SENDS)
+    pytester.syspathinsert()
+    return pytester
+
+
+def test_a_mail_is_found(suite):
+    suite.makepyfile(FINDS)
+    suite.runpytest(*OURS).assert_outcomes(passed=1)
+
+
+def test_without_the_plugin_there_is_nothing_of_it(suite):
+    suite.makepyfile("def test_it(request): assert '_agentmail_run' not in request.fixturenames")
+    suite.runpytest_subprocess("-p", "no:agentmail").assert_outcomes(passed=1)
+
+
+def test_a_suite_with_fixtures_of_every_name_keeps_its_own(suite):
+    """D8."""
+    names = "mail_world smtp_sink agent_run mailbox signals run_id agentmail_django".split()
+    suite.makeconftest(
+        "import pytest\n"
+        + "".join(f"@pytest.fixture\ndef {name}(): return 'theirs'\n" for name in names)
+    )
+    suite.makepyfile(f"def test_it({', '.join(names)}): assert {{{', '.join(names)}}} == {{'theirs'}}")
+    suite.runpytest(*OURS).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("theirs", ["mailbox", "agent_run", "smtp_sink", "mail_world"])
+def test_a_suite_with_one_fixture_of_ours_keeps_the_others_working(suite, theirs):
+    """D8: public fixtures are leaves."""
+    suite.makeconftest(f"import pytest\n@pytest.fixture(scope='session')\ndef {theirs}(): return 1\n")
+    ours = {"mailbox", "agent_run", "smtp_sink", "mail_world", "signals", "run_id"} - {theirs}
+    suite.makepyfile(
+        f"def test_it({theirs}, {', '.join(sorted(ours))}):\n"
+        f"    assert {theirs} == 1 and 1 not in [{', '.join(sorted(ours))}]"
+    )
+    suite.runpytest(*OURS).assert_outcomes(passed=1)
+
+
+def test_setup_plan_starts_nothing(suite):
+    suite.makepyfile(FINDS)
+    result = suite.runpytest(*OURS, "--setup-plan")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*SETUP    F mailbox*"])
+
+
+def test_the_fixture_list_says_what_each_gives(suite):
+    result = suite.runpytest(*OURS, "--fixtures")
+    result.stdout.fnmatch_lines(
+        [
+            "mail_world * -- *",
+            "    The world of all runs: the SMTP sink, and `open_run()` for a fresh run at any time.",
+            "smtp_sink * -- *",
+            "    The SMTP server that takes all mail: `host`, `port`, `url`, and `env()` for apps.",
+            "agent_run -- *",
+            "    A run of its own for this test: a mailbox, signals, and `drive()` for the agent.",
+            "mailbox -- *",
+            "signals -- *",
+            "run_id -- *",
+            "agentmail_django -- *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*_agentmail_*")
+
+
+def test_hb_39_workers_share_neither_port_nor_mail(suite):
+    """HB-39; I10."""
+    suite.makepyfile(
+        """
+        import pytest
+        from sending import send
+
+        @pytest.mark.parametrize("number", range(20))
+        def test_it(number, mailbox, smtp_sink, record_property):
+            record_property("address", mailbox.address)
+            for _ in range(3):
+                send(smtp_sink, mailbox.address, code=f"48{number:04}")
+            assert [m.code for m in mailbox.messages] == [f"48{number:04}"] * 3
+        """
+    )
+    result = suite.runpytest_subprocess(*OURS, "-p", "xdist", "-n4", "--junitxml=out.xml")
+    result.assert_outcomes(passed=20)
+    properties = ElementTree.parse(suite.path / "out.xml").iter("property")
+    assert len({each.get("value") for each in properties}) == 20
+
+
+@pytest.mark.parametrize(
+    "neighbour",
+    [("randomly",), ("rerunfailures",), ("timeout",), ("anyio",), ("asyncio",)],
+    ids=lambda names: "-".join(names),
+)
+def test_neighbours(suite, neighbour):
+    suite.makepyfile(FINDS)
+    args = [arg for name in neighbour for arg in ("-p", name)]
+    suite.runpytest_subprocess(*OURS, *args).assert_outcomes(passed=1)
+
+
+def test_reruns_get_a_fresh_run(suite):
+    suite.makepyfile(
+        """
+        from sending import send
+        seen = []
+
+        def test_it(mailbox, smtp_sink):
+            send(smtp_sink, mailbox.address)
+            seen.append(mailbox.address)
+            assert len(mailbox.messages) == 1
+            assert len(set(seen)) == 3
+        """
+    )
+    result = suite.runpytest_subprocess(*OURS, "-p", "rerunfailures", "--reruns=2")
+    result.stdout.fnmatch_lines(["*1 passed, 2 rerun*"])
+
+
+def test_random_seeds_do_not_repeat_addresses(suite):
+    suite.makepyfile(
+        """
+        import random
+        addresses = set()
+
+        def test_one(mailbox):
+            random.seed(1)
+            addresses.add(mailbox.address)
+
+        def test_two(mailbox):
+            addresses.add(mailbox.address)
+            assert len(addresses) == 2
+        """
+    )
+    result = suite.runpytest_subprocess(*OURS, "-p", "randomly", "-p", "no:random_order")
+    result.assert_outcomes(passed=2)
+
+
+def test_async_tests_wait_on_their_own_loop(suite):
+    suite.makepyfile(
+        """
+        import asyncio, pytest
+        from sending import send
+
+        @pytest.mark.asyncio
+        async def test_it(mailbox, signals, smtp_sink):
+            signal = signals.expect("verification", subject="Confirm")
+            waiting = asyncio.ensure_future(signals.wait_async(signal))
+            message = asyncio.ensure_future(mailbox.wait_async(subject="Confirm"))
+            await asyncio.sleep(0)
+            await asyncio.to_thread(send, smtp_sink, mailbox.address)
+            assert (await waiting).message is await message
+        """
+    )
+    args = ("-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function", "-Werror")
+    suite.runpytest_subprocess(*OURS, *args).assert_outcomes(passed=1)
+
+
+def test_failures_show_what_came_at_the_line_of_the_test(suite):
+    suite.makepyfile(
+        """
+        from sending import send
+
+        def test_it(mailbox, smtp_sink):
+            send(smtp_sink, mailbox.address)
+            mailbox.wait(subject="Welcome", timeout=0)
+        """
+    )
+    result = suite.runpytest_subprocess(*OURS, "-Werror")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">       mailbox.wait(subject=*",
+            "E *NoMatchingMail: no mail came to *@agentmail.example within 0 s that counts",
+            "E       expected: subject contains 'Welcome'",
+            "E       arrived: 1, nearest miss first",
+            "E         - +0.0* s *-1 'Confirm your account' from shop@app.example: "
+            "its subject is not one that contains 'Welcome'",
+            "E       next: compare the criteria with the nearest mail above",
+            "",
+            "*:5: NoMatchingMail",
+        ],
+        consecutive=True,
+    )
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")], ids=["alone", "xdist"])
+def test_mail_that_comes_after_its_test_is_a_warning_that_names_the_test(suite, workers):
+    """I10."""
+    suite.makepyfile(
+        """
+        from sending import send
+        kept = []
+
+        def test_hasty(mailbox):
+            kept.append(mailbox.address)
+
+        def test_next(mailbox, smtp_sink):
+            send(smtp_sink, kept[0])
+            assert mailbox.messages == []
+        """
+    )
+    result = suite.runpytest_subprocess(*OURS, *workers)
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_hasty",
+            "*LateMail: mail 'Confirm your account' came for *::test_hasty after it had ended; "
+            "wait for it with mailbox.wait(), or stop what sends it",
+        ]
+    )
+
+
+def test_nothing_remains_after_the_session(suite):
+    """I12."""
+    suite.makepyfile(FINDS)
+    suite.makeconftest(
+        """
+        import threading
+
+        def pytest_unconfigure(config):
+            assert [t.name for t in threading.enumerate() if "agentmail" in t.name] == []
+        """
+    )
+    suite.runpytest_subprocess(*OURS, "-Werror").assert_outcomes(passed=1)
+
+
+def test_the_markers_settings_hold_for_testcases_too(suite):
+    suite.makepyfile(
+        """
+        import unittest
+        import pytest
+
+        class TestIt(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def _run(self, agent_run):
+                self.run_ = agent_run
+
+            @pytest.mark.agentmail(checks=4)
+            def test_it(self):
+                assert self.run_.signals.expect("verification").max_checks == 4
+        """
+    )
+    suite.runpytest(*OURS).assert_outcomes(passed=1)

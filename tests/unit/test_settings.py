@@ -1,0 +1,82 @@
+"""Settings: one table, and errors that name the value, the place and what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_agentmail.errors import SettingsError
+from pytest_agentmail.settings import SETTINGS, Settings, parse, run_settings
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "value"),
+    [
+        ("host", "::1", "::1"),
+        ("port", "2525", 2525),
+        ("port", 0, 0),
+        ("domain", "Münze.Example", "xn--mnze-0ra.example"),
+        ("address", "stable", "stable"),
+        ("lease", "2.5", 2.5),
+        ("checks", "3", 3),
+        ("within", 90, 90.0),
+        ("raises", "No", False),
+        ("raises", True, True),
+    ],
+)
+def test_reads(name, given, value):
+    assert parse(name, given, place="here") == value
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("host", ""),
+        ("host", "a b"),
+        ("host", 7),
+        ("port", "smtp"),
+        ("port", -1),
+        ("port", 65536),
+        ("port", True),
+        ("port", 2.5),
+        ("domain", "no domain"),
+        ("domain", "-a.example"),
+        ("domain", ""),
+        ("domain", "[127.0.0.1]"),
+        ("domain", "a..b"),
+        ("address", "fixed"),
+        ("lease", -5),
+        ("lease", 0),
+        ("lease", "nan"),
+        ("lease", "inf"),
+        ("lease", "soon"),
+        ("checks", 0),
+        ("checks", "ten"),
+        ("within", True),
+        ("within", None),
+        ("raises", "maybe"),
+        ("raises", 1),
+    ],
+)
+def test_refuses_and_names_value_place_and_what_is_allowed(name, given):
+    with pytest.raises(SettingsError) as caught:
+        parse(name, given, place=f"--agentmail-{name}")
+
+    assert str(caught.value) == (
+        f"--agentmail-{name}: {given!r} is not allowed: expected {SETTINGS[name].allowed}"
+    )
+
+
+def test_every_default_is_allowed():
+    for name in SETTINGS:
+        default = getattr(Settings(), name)
+        assert parse(name, default, place="default") == default
+
+
+def test_a_run_has_no_settings_of_the_session():
+    with pytest.raises(SettingsError) as caught:
+        run_settings({"port": 25}, place="open_run")
+
+    assert str(caught.value) == (
+        "open_run: there is no setting 'port': "
+        "expected one of domain, address, lease, checks, within, raises"
+    )
