@@ -96,7 +96,7 @@ def fingerprint(args: Any) -> str:
     except (TypeError, ValueError) as error:
         raise SettingsError(
             f"the arguments of an effect must be JSON, so that they can be told apart: {error}; "
-            f"pass `args=` what identifies them"
+            f"pass what identifies them (`args=` of an effect, `arguments=` of `once`)"
         ) from error
     return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -69,7 +69,7 @@ def target(state: Verification, event: EventType, *, pending: bool) -> Verificat
         IllegalTransition: Naming the state, the event and what is allowed.
     """
     if not _possible(state, event, pending=pending):
-        raise IllegalTransition(state, event, allowed_events(state, pending=pending))
+        raise IllegalTransition(state.value, event.value, allowed_events(state, pending=pending))
     return TRANSITIONS[event, state]
 
 

@@ -42,6 +42,17 @@ RUN = "run_id, life, version, snapshot, summary_version, summary, refused, writt
 EFFECT = "name, step, revision, state, body, sum"
 SIGNAL = "run_id, signal_id, identity, revision, claim, body, sum"
 
+# What is the matter with the disk or with other processes, not with the file.
+UNAVAILABLE = (
+    "SQLITE_BUSY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_LOCKED",
+    "SQLITE_PERM",
+    "SQLITE_READONLY",
+)
+
 # A connection must not be closed, not even by the garbage collector, in a process that only
 # inherited it: it is the parent's. So a forked child keeps what it found here.
 _inherited: list[sqlite3.Connection] = []
@@ -262,15 +273,12 @@ class SQLiteStore:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorname in _CORRUPT:
-                raise StoreCorrupt(f"the store {self.path} cannot be read: {error}") from error
-            raise StoreUnavailable(f"the store {self.path} did not answer: {error}") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if getattr(error, "sqlite_errorname", "").startswith(UNAVAILABLE):
+                raise StoreUnavailable(
+                    f"the store {self.path} cannot be used, and nothing was written: {error}"
+                ) from error
             raise StoreCorrupt(f"the store {self.path} cannot be read: {error}") from error
-
-
-_CORRUPT = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR"})
 
 
 def _run(connection: sqlite3.Connection, run_id: str) -> RunRow | None:

@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pytest_agentmail.errors import SettingsError, StoreCorrupt, StoreUnavailable
+from pytest_agentmail.errors import SettingsError, StoreCorrupt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +62,7 @@ def create(path: Path) -> None:
             connection.executescript(
                 f"BEGIN; PRAGMA application_id = {APPLICATION_ID};"
                 f"PRAGMA user_version = {SCHEMA_VERSION}; {SCHEMA} COMMIT;"
+                f"PRAGMA journal_mode = WAL;"
             )
         try:
             os.link(draft, path)
@@ -76,29 +77,21 @@ def create(path: Path) -> None:
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection that loses nothing it acknowledged: WAL and synchronous FULL, read back."""
-    try:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=rw",
-            uri=True,
-            timeout=BUSY_TIMEOUT,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-    except sqlite3.OperationalError as error:
-        raise StoreUnavailable(f"the store {path} cannot be opened: {error}") from error
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=BUSY_TIMEOUT,
+        isolation_level=None,
+        check_same_thread=False,
+    )
     try:
         mode = _value(connection, "PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        synchronous = _value(connection, "PRAGMA synchronous")
-    except sqlite3.DatabaseError as error:
+        if (mode, _value(connection, "PRAGMA synchronous")) != ("wal", FULL):
+            raise _unsafe(path, mode)
+    except BaseException:
         connection.close()
-        raise StoreCorrupt(f"the store {path} cannot be read: {error}") from error
-    if (mode, synchronous) != ("wal", FULL):
-        connection.close()
-        raise SettingsError(
-            f"the store {path} cannot be kept safe: its journal is {mode!r} and has to be 'wal'; "
-            f"network file systems do not allow that, use a local disk or PostgreSQL"
-        )
+        raise
     return connection
 
 
@@ -119,6 +112,13 @@ def examine(connection: sqlite3.Connection, path: Path) -> None:
     found = _value(connection, "PRAGMA quick_check(1)")
     if found != "ok":
         raise StoreCorrupt(f"the store {path} is damaged: {found}")
+
+
+def _unsafe(path: Path, mode: object) -> SettingsError:
+    return SettingsError(
+        f"the store {path} cannot be kept safe: its journal is {mode!r} and has to be 'wal'; "
+        f"network file systems do not allow that, use a local disk or PostgreSQL"
+    )
 
 
 def _value(connection: sqlite3.Connection, statement: str) -> object:
