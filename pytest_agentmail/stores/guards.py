@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_agentmail.errors import (
@@ -23,6 +24,7 @@ __all__ = [
     "claimed_elsewhere",
     "gapless",
     "known",
+    "retired",
 ]
 
 
@@ -73,6 +75,11 @@ def claimed_elsewhere(record: SignalRecord, holder: str) -> EvidenceConflict:
         f"message {record.claim!r} already serves signal {holder!r} of run {record.run_id!r}; "
         f"signal {record.signal_id!r} cannot take it too"
     )
+
+
+def retired(run: RunRow, note: str) -> RunRow:
+    """What stays of `run` when the rest of it has gone to `note`."""
+    return replace(run, summary_version=run.version, summary=None, retired=note)
 
 
 def gapless(run: RunRow, rows: tuple[EventRow, ...], after: int) -> tuple[EventRow, ...]:

@@ -14,6 +14,7 @@ from pytest_agentmail.stores.guards import (
     claimed_elsewhere,
     gapless,
     known,
+    retired,
 )
 from pytest_agentmail.stores.protocol import (
     EffectRow,
@@ -140,7 +141,7 @@ class MemoryStore:
         with self._lock:
             run = known(run_id, self.load(run_id))
             check_version(run, expected_version)
-            self._kept[run_id] = _Kept(replace(run, retired=note))
+            self._kept[run_id] = _Kept(retired(run, note))
             self._signals.pop(run_id, None)
 
     def add(self, record: SignalRecord) -> SignalRecord:

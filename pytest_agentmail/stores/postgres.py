@@ -15,6 +15,7 @@ from pytest_agentmail.stores.guards import (
     claimed_elsewhere,
     gapless,
     known,
+    retired,
 )
 from pytest_agentmail.stores.postgres_session import Session, masked_url
 from pytest_agentmail.stores.protocol import (
@@ -226,8 +227,7 @@ class PostgresStore:
             check_version(run, expected_version)
             for table in ("events", "archive", "effects", "signals"):
                 cursor.execute(f"DELETE FROM agentmail_{table} WHERE run_id = %s", (run_id,))
-            empty = RunRow(run_id, run.life, run.version, run.snapshot, run.version, None)
-            _update(cursor, replace(empty, written_at=run.written_at, retired=note))
+            _update(cursor, retired(run, note))
 
         self._session.run(work)
 

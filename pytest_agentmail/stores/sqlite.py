@@ -22,6 +22,7 @@ from pytest_agentmail.stores.guards import (
     claimed_elsewhere,
     gapless,
     known,
+    retired,
 )
 from pytest_agentmail.stores.protocol import (
     EffectRow,
@@ -187,8 +188,7 @@ class SQLiteStore:
             check_version(run, expected_version)
             for table in ("events", "archive", "effects", "signals"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
-            empty = RunRow(run_id, run.life, run.version, run.snapshot, run.version, None)
-            _put_run(connection, replace(empty, written_at=run.written_at, retired=note))
+            _put_run(connection, retired(run, note))
 
     def add(self, record: SignalRecord) -> SignalRecord:
         """See `SignalStore.add`."""
