@@ -380,14 +380,16 @@ class Ledger(RunReader):
 
     def _commit(self, now: datetime, events: Sequence[Event], current: Snapshot) -> None:
         rows = tuple(EventRow(event.version, event.model_dump_json()) for event in events)
+        text = current.model_dump_json()
         write = Write(
             life=self.life,
             at=now.isoformat(),
             expected_version=events[0].version - 1,
             events=rows,
-            snapshot=current.model_dump_json(),
+            snapshot=text,
         )
         self.store.commit(self.run_id, write)
+        self._last_read = (text, current)
 
     def _compact(self, row: RunRow | None) -> None:
         """Before an append, so that what fails here has not been written."""

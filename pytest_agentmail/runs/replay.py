@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_agentmail.runs.events import Event, Standing
+    from pytest_agentmail.runs.snapshot import Budget
 
     Changes = dict[str, Any]
 
@@ -58,28 +59,32 @@ def fold(before: Snapshot, event: Event) -> Snapshot:
         **_CHANGES[type(facts)](before, facts),
         "version": event.version,
     }
-    return seen(before.model_copy(update=changes), event.standing, event.at)
+    return _with(before, changes, event.standing, event.at)
 
 
 def seen(snapshot: Snapshot, standing: Standing, now: datetime) -> Snapshot:
     """`snapshot` with what checks and effects have come to, and what to do at the time `now`."""
+    return _with(snapshot, {}, standing, now)
+
+
+def _with(before: Snapshot, changes: Changes, standing: Standing, now: datetime) -> Snapshot:
     spending = standing.spending
-    budget = snapshot.budget.model_copy(
+    budget: Budget = changes.get("budget", before.budget)
+    spent = {
+        "checks": spending.checks,
+        "checks_limit": spending.limit,
+        "answered": spending.answered,
+    }
+    changed = before.model_copy(
         update={
-            "checks": spending.checks,
-            "checks_limit": spending.limit,
-            "answered": spending.answered,
-        }
-    )
-    current = snapshot.model_copy(
-        update={
+            **changes,
             "attempt": spending.checks,
             "attempts_left": spending.left,
             "pending_effects": standing.pending,
-            "budget": budget,
+            "budget": budget.model_copy(update=spent),
         }
     )
-    return current.model_copy(update={"next_action": next_action(current, now)})
+    return changed.model_copy(update={"next_action": next_action(changed, now)})
 
 
 def _leased(before: Snapshot, facts: MailboxLeased) -> Changes:

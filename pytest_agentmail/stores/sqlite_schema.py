@@ -24,8 +24,8 @@ FULL = 2
 SCHEMA = """
 CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, life INTEGER NOT NULL, version INTEGER NOT NULL, snapshot TEXT,
-    summary_version INTEGER NOT NULL, summary TEXT, refused INTEGER NOT NULL,
-    written_at TEXT NOT NULL, retired TEXT, sum INTEGER NOT NULL
+    sum INTEGER NOT NULL, summary_version INTEGER NOT NULL, summary TEXT,
+    summary_sum INTEGER NOT NULL, refused INTEGER NOT NULL, written_at TEXT NOT NULL, retired TEXT
 ) WITHOUT ROWID;
 CREATE TABLE events (
     run_id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL, sum INTEGER NOT NULL,

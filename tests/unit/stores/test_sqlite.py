@@ -23,7 +23,7 @@ def path(tmp_path):
 
 def test_it_is_safe_against_power_loss(path):
     with closing(SQLiteStore(path)) as store:
-        connection = store._opened()
+        connection = store._session.opened()
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
