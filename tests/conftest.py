@@ -78,7 +78,9 @@ class SmallWorld:
         self.post_office.lease(mailbox)
         return mailbox
 
-    def accept(self, *to, header_to=None, subject="Confirm your account", body="Code: 483920", **headers):
+    def accept(
+        self, *to, header_to=None, subject="Confirm your account", body="Code: 483920", **headers
+    ):
         mail = EmailMessage()
         mail["From"] = headers.pop("sender", "Shop <shop@app.example>")
         mail["To"] = header_to or ", ".join(to)

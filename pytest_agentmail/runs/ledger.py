@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from pytest_agentmail.errors import BudgetExceeded, EvidenceConflict, StaleVersion
+from pytest_agentmail.errors import BudgetExceeded, StaleVersion
 from pytest_agentmail.runs.effects import Effect, EffectKey, EffectRecord
 from pytest_agentmail.runs.events import EventType, new_event
 from pytest_agentmail.runs.failing import fail_closed
@@ -19,6 +19,7 @@ from pytest_agentmail.runs.reader import (
     real_clock,
 )
 from pytest_agentmail.runs.reconciling import RewindReport, described, rewound
+from pytest_agentmail.runs.recording import is_accepted, stands_for
 from pytest_agentmail.runs.replay import fold
 from pytest_agentmail.runs.snapshot import Action, Verification
 from pytest_agentmail.runs.transitions import allowed_events
@@ -33,39 +34,16 @@ if TYPE_CHECKING:
     from pytest_agentmail.runs.once import Phase
     from pytest_agentmail.runs.reader import SpendingOf
     from pytest_agentmail.runs.reconciling import MailAcceptanceLog
+    from pytest_agentmail.runs.recording import CheckOutcome
     from pytest_agentmail.runs.recovery import RecoveryReport
     from pytest_agentmail.runs.snapshot import Snapshot
     from pytest_agentmail.stores.protocol import RunRow, Store
 
     F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["CheckOutcome", "Ledger"]
+__all__ = ["Ledger"]
 
 COMPACT_AFTER = 200
-
-
-class CheckOutcome(Protocol):
-    """What the ledger reads of the answer to a check of a signal."""
-
-    @property
-    def status(self) -> str:
-        """`waiting`, `found`, `expired` or `provider_error`."""
-        ...
-
-    @property
-    def final(self) -> bool:
-        """Whether this answer stands."""
-        ...
-
-    @property
-    def signal(self) -> Any:
-        """The signal, with `signal_id` and `recipient`."""
-        ...
-
-    @property
-    def evidence(self) -> Any:
-        """What is kept of the mail that was found, with `message_id`; else `None`."""
-        ...
 
 
 class Ledger(RunReader):
@@ -160,6 +138,9 @@ class Ledger(RunReader):
     ) -> Snapshot:
         """Record that something happened.
 
+        A further mailbox may be leased once a lease is over that was not used; that the lease
+        expired is then recorded first.
+
         Args:
             type: One of the event types.
             expected_version: The version this is a consequence of; the current one if left out.
@@ -223,15 +204,12 @@ class Ledger(RunReader):
             IllegalTransition: If that cannot have happened now.
         """
         snapshot = self.snapshot
-        if result.status == "found":
-            return self._record_found(snapshot, result)
-        if result.signal.recipient != snapshot.recipient:
-            return snapshot  # of an earlier mailbox: it is in the log already
-        if result.final:
-            return self._record_expired(snapshot, result)
-        if snapshot.verification is Verification.REQUESTED:
-            return self.append("wait_started", snapshot.version, signal_id=result.signal.signal_id)
-        return snapshot
+        stated = stands_for(snapshot, result)
+        if stated is None:
+            return snapshot
+        if stated.type is EventType.MESSAGE_RECEIVED:
+            return self._accept(snapshot.version, stated.data)
+        return self.append(stated.type, snapshot.version, **stated.data)
 
     def effect(
         self,
@@ -328,55 +306,18 @@ class Ledger(RunReader):
         """Tell `on_phase`."""
         self.on_phase(phase, key)
 
-    def _record_found(self, snapshot: Snapshot, result: CheckOutcome) -> Snapshot:
-        evidence = result.evidence
-        if evidence.message_id in snapshot.spent:
-            return snapshot
-        told = {name: getattr(evidence, name, None) for name in _TOLD_OF_EVIDENCE}
-        known = {name: value for name, value in told.items() if value is not None}
-        return self._accept(
-            snapshot.version,
-            {"message_id": evidence.message_id, "signal_id": result.signal.signal_id, **known},
-        )
-
-    def _record_expired(self, snapshot: Snapshot, result: CheckOutcome) -> Snapshot:
-        signal_id = result.signal.signal_id
-        if snapshot.verification is Verification.EXPIRED:
-            return snapshot
-        if snapshot.signal_id not in (None, signal_id):
-            return snapshot  # the run waits for another signal by now
-        expired = result.status == "expired"
-        cause = (getattr(result, "cause", None) or "deadline") if expired else result.status
-        return self.append("lease_expired", snapshot.version, cause=str(cause), signal_id=signal_id)
-
     def _accept(self, expected_version: int | None, data: dict[str, Any]) -> Snapshot:
-        message_id = data["message_id"]
-        snapshot = self._accepted(message_id)
-        if snapshot is not None:
+        snapshot = self.snapshot
+        if is_accepted(snapshot, data["message_id"]):
             return snapshot
         try:
             return self.append("message_received", expected_version, **data)
         except StaleVersion:
             # Another worker may have recorded the very same thing.
-            snapshot = self._accepted(message_id)
-            if snapshot is None:
+            snapshot = self.snapshot
+            if not is_accepted(snapshot, data["message_id"]):
                 raise
             return snapshot
-
-    def _accepted(self, message_id: str) -> Snapshot | None:
-        """The snapshot if `message_id` is the evidence already, `None` if there is none yet."""
-        snapshot = self.snapshot
-        if message_id in snapshot.spent:
-            raise EvidenceConflict(
-                f"message {message_id!r} is spent: the app refused its code; "
-                f"wait for another message"
-            )
-        if snapshot.accepted_message_id in (None, message_id):
-            return snapshot if snapshot.accepted_message_id else None
-        raise EvidenceConflict(
-            f"run {self.run_id!r} has evidence already, message "
-            f"{snapshot.accepted_message_id!r}; {message_id!r} cannot take its place"
-        )
 
     def _commit(self, now: datetime, events: Sequence[Event], current: Snapshot) -> None:
         rows = tuple(EventRow(event.version, event.model_dump_json()) for event in events)
@@ -398,9 +339,6 @@ class Ledger(RunReader):
         if row.version - row.summary_version >= self._compact_after:
             with suppress(StaleVersion):  # another writer did it
                 self.store.compact(self.run_id, self.life, row.version, row.snapshot)
-
-
-_TOLD_OF_EVIDENCE = ("sha256", "header_message_id", "received_at")
 
 
 class _Effects:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_agentmail.runs.events import EventType
@@ -81,7 +82,7 @@ class Metrics:
     def _queries_grow(self) -> str | None:
         lives = sorted(self.queries_per_life)
         counts = [self.queries_per_life[life] for life in lives]
-        grows = len(counts) > 1 and all(a < b for a, b in zip(counts, counts[1:], strict=False))
+        grows = len(counts) > 1 and all(a < b for a, b in pairwise(counts))
         if not grows:
             return None
         shown = ", ".join(f"life {life}: {n}" for life, n in zip(lives, counts, strict=True))

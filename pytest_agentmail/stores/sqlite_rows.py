@@ -25,11 +25,13 @@ SIGNAL = "run_id, signal_id, identity, revision, claim, body, sum"
 
 
 def run_row(connection: sqlite3.Connection, run_id: str) -> RunRow | None:
+    """The row of a run."""
     row = connection.execute(f"SELECT {RUN} FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     return None if row is None else run_of(row)
 
 
 def run_of(row: tuple[Any, ...]) -> RunRow:
+    """What a row of `runs` holds."""
     run_id, life, version, snapshot = whole(row[:5])
     _, summary_version, summary = whole((run_id, *row[5:8]))
     return RunRow(run_id, life, version, snapshot, summary_version, summary, *row[8:])
@@ -63,6 +65,7 @@ def refuse(connection: sqlite3.Connection, run_id: str, write: Write) -> StaleVe
 def effect_row(
     connection: sqlite3.Connection, run_id: str, name: str, step: str
 ) -> EffectRow | None:
+    """The row of an effect."""
     row = connection.execute(
         f"SELECT {EFFECT} FROM effects WHERE run_id = ? AND name = ? AND step = ?",
         (run_id, name, step),
@@ -73,6 +76,7 @@ def effect_row(
 def events(
     connection: sqlite3.Connection, table: str, run_id: str, after: int
 ) -> tuple[EventRow, ...]:
+    """The rows of `events` or `archive` past a version, in order."""
     rows = connection.execute(
         f"SELECT version, body, sum FROM {table} WHERE run_id = ? AND version > ? ORDER BY version",
         (run_id, after),
@@ -81,6 +85,7 @@ def events(
 
 
 def put_run(connection: sqlite3.Connection, run: RunRow) -> None:
+    """Put a whole row of `runs` in the place of the one that is there."""
     state = summed((run.run_id, run.life, run.version, run.snapshot))
     summary = summed((run.run_id, run.summary_version, run.summary))[1:]
     connection.execute(
@@ -92,6 +97,7 @@ def put_run(connection: sqlite3.Connection, run: RunRow) -> None:
 def put_events(
     connection: sqlite3.Connection, table: str, run_id: str, rows: Sequence[EventRow]
 ) -> None:
+    """Add rows to `events` or `archive`."""
     for row in rows:
         connection.execute(
             f"INSERT INTO {table} (run_id, version, body, sum) VALUES (?, ?, ?, ?)",
@@ -100,6 +106,7 @@ def put_events(
 
 
 def put_effect(connection: sqlite3.Connection, run_id: str, row: EffectRow) -> None:
+    """Add an effect, or put it in the place of the one of its key."""
     values = (row.name, row.step, row.revision, row.state, row.body)
     connection.execute(
         f"INSERT INTO effects (run_id, {EFFECT}) VALUES (?, ?, ?, ?, ?, ?, ?) "
@@ -110,6 +117,7 @@ def put_effect(connection: sqlite3.Connection, run_id: str, row: EffectRow) -> N
 
 
 def signal_values(record: SignalRecord) -> tuple[Any, ...]:
+    """The columns of a signal."""
     return (
         record.run_id,
         record.signal_id,
@@ -121,6 +129,7 @@ def signal_values(record: SignalRecord) -> tuple[Any, ...]:
 
 
 def add_signal(connection: sqlite3.Connection, record: SignalRecord) -> None:
+    """Add a signal."""
     connection.execute(
         f"INSERT INTO signals ({SIGNAL}) VALUES (?, ?, ?, ?, ?, ?, ?)",
         summed(signal_values(record)),

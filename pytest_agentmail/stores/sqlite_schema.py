@@ -85,10 +85,7 @@ def connect(path: Path) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        mode = _value(connection, "PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        if (mode, _value(connection, "PRAGMA synchronous")) != ("wal", FULL):
-            raise _unsafe(path, mode)
+        _make_safe(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -114,11 +111,16 @@ def examine(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreCorrupt(f"the store {path} is damaged: {found}")
 
 
-def _unsafe(path: Path, mode: object) -> SettingsError:
-    return SettingsError(
-        f"the store {path} cannot be kept safe: its journal is {mode!r} and has to be 'wal'; "
-        f"network file systems do not allow that, use a local disk or PostgreSQL"
-    )
+def _make_safe(connection: sqlite3.Connection, path: Path) -> None:
+    mode = _value(connection, "PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    synchronous = _value(connection, "PRAGMA synchronous")
+    if (mode, synchronous) != ("wal", FULL):
+        raise SettingsError(
+            f"the store {path} cannot be kept safe: journal {mode}, synchronous {synchronous}, "
+            f"and it takes wal and {FULL}; network file systems do not allow that, use a local "
+            f"disk or PostgreSQL"
+        )
 
 
 def _value(connection: sqlite3.Connection, statement: str) -> object:

@@ -67,6 +67,7 @@ class Session:
             self.lock, self._connection, self._owner = threading.RLock(), None, os.getpid()
 
     def opened(self) -> sqlite3.Connection:
+        """The connection, made if there is none."""
         if self._connection is None:
             self._connection = sqlite_schema.connect(self._path)
         return self._connection

@@ -79,7 +79,9 @@ def test_of_eight_lives_the_last_one_writes(url):
             own = Ledger.open(open_store(url), run_id="run-1", clock=Clock())
             try:
                 for _ in range(20):
-                    say(f"{own.append('decision_confirmed', decisions={'life': own.life}).version}\n")
+                    say(
+                        f"{own.append('decision_confirmed', decisions={'life': own.life}).version}\n"
+                    )
             except LifeSuperseded:
                 say("superseded\n")
 
@@ -98,7 +100,7 @@ def test_of_eight_lives_the_last_one_writes(url):
 @pytest.mark.parametrize("kills", [20, pytest.param(500, marks=pytest.mark.long)])
 def test_what_was_accepted_survives_a_kill_at_any_moment(url, kills):
     """I5: nothing accepted is lost, nothing is doubled, and the store always opens."""
-    chance = random.Random(kills)  # noqa: S311 - a schedule that can be repeated
+    chance = random.Random(kills)
     told = 0
     for number in range(kills):
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_agentmail.errors import StoreCorrupt
+from pytest_agentmail.errors import SettingsError, StoreCorrupt, StoreUnavailable
 from pytest_agentmail.runs.ledger import Ledger
 from pytest_agentmail.stores.sqlite import SQLiteStore
 
@@ -61,7 +61,9 @@ def history(tmp_path_factory):
             note(ledger.append("resend_requested"))
         wal = path.with_name("runs.db-wal").read_bytes()
         main = path.read_bytes()
-    return SimpleNamespace(main=main, wal=wal, whole=path.read_bytes(), snapshots=snapshots, server=server)
+    return SimpleNamespace(
+        main=main, wal=wal, whole=path.read_bytes(), snapshots=snapshots, server=server
+    )
 
 
 def frames(wal):
@@ -96,7 +98,7 @@ def test_a_log_that_is_cut_is_a_prefix_and_the_rewind_is_found(tmp_path, history
     """I5: at every border of a frame, and inside every frame."""
     borders = frames(history.wal)
     assert len(borders) > 50
-    cuts = sorted({0, 17, *(b + d for b in borders for d in (-9, 0, 12, 700) if 0 <= b + d)})
+    cuts = sorted({0, 17, *(b + d for b in borders for d in (-9, 0, 12, 700) if b + d >= 0)})
     outcomes = set()
     for cut in cuts:
         with closing(opened(tmp_path, history.main, history.wal[:cut])) as store:
@@ -127,10 +129,7 @@ def test_a_flipped_byte_in_the_file_is_an_error_or_changes_nothing(tmp_path, his
             with closing(opened(tmp_path, bytes(torn), b"")) as store:
                 version, _ = check_prefix(store, history)
                 assert version == 14
-        except StoreCorrupt:
-            errors += 1
-        except Exception as error:  # noqa: BLE001 - shown with the byte
-            assert type(error).__name__ in {"SettingsError", "StoreUnavailable"}, (at, error)
+        except (StoreCorrupt, SettingsError, StoreUnavailable):
             errors += 1
     assert errors > 30
 

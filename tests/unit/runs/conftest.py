@@ -44,7 +44,9 @@ class MailLog:
         return self.refused
 
     def accept(self, subject="Confirm", content=None):
-        mail = SimpleNamespace(subject=subject, content=content or f"c{len(self.mails)}", accepted_at=START)
+        mail = SimpleNamespace(
+            subject=subject, content=content or f"c{len(self.mails)}", accepted_at=START
+        )
         self.mails.append(mail)
 
     def refuse(self, code, at=START):
@@ -73,16 +75,15 @@ class Run:
         """A ledger whose run has come to `state` on the straight way."""
         ledger = ledger or self.live()
         self.lease(ledger)
-        for name, type, data in (
-            ("requested", "verification_requested", {}),
-            ("waiting", "wait_started", {"signal_id": "s1"}),
-            ("received", "message_received", {"message_id": "m-1", "signal_id": "s1"}),
-            ("verified", "code_verified", {}),
+        for event, data in (
+            ("verification_requested", {}),
+            ("wait_started", {"signal_id": "s1"}),
+            ("message_received", {"message_id": "m-1", "signal_id": "s1"}),
+            ("code_verified", {}),
         ):
             if ledger.snapshot.verification == state:
                 break
-            ledger.append(type, **data)
-            del name
+            ledger.append(event, **data)
         assert ledger.snapshot.verification == state
         return ledger
 
@@ -92,9 +93,13 @@ def run():
     return Run()
 
 
-def result(status, *, final=None, signal_id="s1", recipient="ada@mail.test", message_id=None, cause=None):
+def result(
+    status, *, final=None, signal_id="s1", recipient="ada@mail.test", message_id=None, cause=None
+):
     """What a check of a signal may answer."""
-    evidence = message_id and SimpleNamespace(message_id=message_id, sha256="0" * 64, received_at=START)
+    evidence = message_id and SimpleNamespace(
+        message_id=message_id, sha256="0" * 64, received_at=START
+    )
     return SimpleNamespace(
         status=status,
         final=status in {"found", "expired"} if final is None else final,

@@ -23,14 +23,18 @@ def event(type, **data):
         (
             "mail_came",
             {},
-            "there is no event 'mail_came'; allowed: code_rejected, code_verified, decision_confirmed, "
-            "lease_expired, mailbox_leased, message_received, resend_requested, verification_requested, wait_started",
+            (
+                "there is no event 'mail_came'; allowed: code_rejected, code_verified, decision_confirmed, "
+                "lease_expired, mailbox_leased, message_received, resend_requested, verification_requested, wait_started"
+            ),
         ),
         (
             "message_received",
             {"message_id": "m-1", "body": "Your code is 483920"},
-            "message_received has no field 'body'; allowed: "
-            "message_id, signal_id, header_message_id, sha256, received_at",
+            (
+                "message_received has no field 'body'; allowed: "
+                "message_id, signal_id, header_message_id, sha256, received_at"
+            ),
         ),
         ("code_verified", {"code": "483920"}, "code_verified has no field 'code'; allowed: none"),
         ("wait_started", {}, "wait_started needs 'signal_id'"),
@@ -47,8 +51,10 @@ def event(type, **data):
         (
             "message_received",
             {"message_id": "m" * 301},
-            f"message_received: message_id cannot be '{'m' * 49}… (303 characters): "
-            "String should have at most 300 characters",
+            (
+                f"message_received: message_id cannot be '{'m' * 49}… (303 characters): "
+                "String should have at most 300 characters"
+            ),
         ),
         (
             "decision_confirmed",
@@ -64,9 +70,9 @@ def test_what_is_not_allowed_is_named_with_what_is(type, data, text):
 
 
 def test_a_decision_is_a_short_value_never_a_conversation():
-    with pytest.raises(SettingsError, match="decision_confirmed: decisions.said"):
+    with pytest.raises(SettingsError, match=r"decision_confirmed: decisions\.said"):
         event("decision_confirmed", decisions={"said": "word " * 100})
-    with pytest.raises(SettingsError, match="decision_confirmed: decisions.said"):
+    with pytest.raises(SettingsError, match=r"decision_confirmed: decisions\.said"):
         event("decision_confirmed", decisions={"said": ["a", "b"]})
 
 

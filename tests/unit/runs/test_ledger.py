@@ -143,6 +143,17 @@ def test_a_race_that_decides_nothing_stays_a_stale_version(run):
         ledger.confirm("m-1")
 
 
+def test_a_version_that_comes_while_it_is_waited_for_is_stale_as_well(run):
+    run.store = Racing()
+    ledger = run.upto("waiting")
+    rival = Ledger(run.store, "run-1", run.clock, life=ledger.life)
+    run.store.race = lambda: rival.append("decision_confirmed", decisions={"plan": "free"})
+    with pytest.raises(StaleVersion) as refusal:
+        ledger.append("message_received", 4, message_id="m-1")
+    assert (refusal.value.expected, refusal.value.actual) == (4, 3)
+    assert ledger.version == 4
+
+
 def test_a_superseded_life_writes_nothing(run):
     """I8."""
     old = run.upto("waiting")
@@ -202,7 +213,11 @@ class TestRecording:
 
     @pytest.mark.parametrize(
         ("status", "cause", "kept"),
-        [("expired", "checks", "checks"), ("expired", None, "deadline"), ("provider_error", "deadline", "provider_error")],
+        [
+            ("expired", "checks", "checks"),
+            ("expired", None, "deadline"),
+            ("provider_error", "deadline", "provider_error"),
+        ],
     )
     def test_an_end_is_kept_with_its_cause_once(self, run, answer, status, cause, kept):
         """I3: a provider's failure is not kept as a deadline."""
@@ -271,7 +286,7 @@ class TestReplay:
     def test_every_version_is_the_snapshot_that_was_written(self, run):
         ledger = run.live(compact_after=3)
         seen = [run.lease(ledger)]
-        for number, (type, data) in enumerate(
+        for number, (event, data) in enumerate(
             [
                 ("verification_requested", {}),
                 ("wait_started", {"signal_id": "s1"}),
@@ -284,7 +299,7 @@ class TestReplay:
             run.spending = Spending(checks=number, limit=10)
             run.clock.advance(1)
             ledger.effect("note", step=number).begin()
-            seen.append(ledger.append(type, **data))
+            seen.append(ledger.append(event, **data))
         assert [ledger.replay(upto=version) for version in range(1, 8)] == seen
         assert ledger.replay(upto=0).version == 0
         assert ledger.replay() == ledger.snapshot
@@ -405,7 +420,9 @@ def test_a_run_id_is_checked(run, run_id):
 def test_it_works_without_pytest_and_with_the_real_clock(tmp_path):
     ledger = Ledger.open(f"sqlite:///{tmp_path}/runs.db", run_id="checkout-1842")
     until = datetime.fromisoformat("2099-01-01T00:00:00+00:00")
-    assert ledger.append("mailbox_leased", recipient="a@b.test", lease_expires_at=until).version == 1
+    assert (
+        ledger.append("mailbox_leased", recipient="a@b.test", lease_expires_at=until).version == 1
+    )
     assert ledger.snapshot.attempts_left is None
     ledger.store.close()
 

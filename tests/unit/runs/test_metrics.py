@@ -46,8 +46,10 @@ def test_queries_that_grow_with_each_restart(run):
         asked += checks(run, *range(life))
     reading = run.live().metrics(asked).reading()
     assert reading == (
-        "each restart asks the inbox more often (life 1: 1, life 2: 2, life 3: 3): "
-        "the snapshot does not say enough about the next action",
+        (
+            "each restart asks the inbox more often (life 1: 1, life 2: 2, life 3: 3): "
+            "the snapshot does not say enough about the next action"
+        ),
     )
 
 
@@ -79,7 +81,11 @@ def test_the_figures_of_a_session(run):
 
 
 def test_nothing_happened_yet():
-    assert (Metrics().resume_success, Metrics().queries_per_run, Metrics().stale_share) == (None, None, 0.0)
+    assert (Metrics().resume_success, Metrics().queries_per_run, Metrics().stale_share) == (
+        None,
+        None,
+        0.0,
+    )
     assert str(Metrics()) == (
         "0 runs, 0 inbox queries, 0 transitions refused as stale, 0 messages of other runs discarded"
     )

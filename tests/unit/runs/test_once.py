@@ -115,7 +115,9 @@ class TestAfterADeath:
         run.clock.advance(3601)
         ledger = run.live()
         for _ in range(2):
-            with pytest.raises(EffectUnknown, match="the lease ended at 2026-10-21 16:00:00Z, and the run with it"):
+            with pytest.raises(
+                EffectUnknown, match="the lease ended at 2026-10-21 16:00:00Z, and the run with it"
+            ):
                 send_once(ledger, mailer)("ada@mail.test")
         assert ledger.snapshot.verification == "expired"
         assert ledger.events()[-1].data == {"cause": "unknown_effect"}
@@ -124,7 +126,9 @@ class TestAfterADeath:
     def test_without_a_lease_there_is_no_horizon(self, run):
         with pytest.raises(Died):
             send_once(run.live(), Mailer(run, "before"))("ada@mail.test")
-        with pytest.raises(EffectUnknown, match=r"not performed again; wait for what it would have caused$"):
+        with pytest.raises(
+            EffectUnknown, match=r"not performed again; wait for what it would have caused$"
+        ):
             send_once(run.live(), Mailer(run))("ada@mail.test")
 
     def test_the_mail_that_came_lets_the_run_go_on(self, run, answer):
@@ -136,7 +140,10 @@ class TestAfterADeath:
 
     @pytest.mark.parametrize(
         ("answered", "calls", "outcome"),
-        [(Happened.yes({"id": 7}), 1, {"id": 7}), (Happened.no, 2, {"sent": "ada@mail.test", "call": 2})],
+        [
+            (Happened.yes({"id": 7}), 1, {"id": 7}),
+            (Happened.no, 2, {"sent": "ada@mail.test", "call": 2}),
+        ],
     )
     def test_a_probe_that_can_tell_is_believed(self, run, answered, calls, outcome):
         mailer = Mailer(run, "before")
@@ -181,7 +188,7 @@ class TestTheMailProbe:
         assert mailer.calls == 1
 
     def test_a_copy_is_one_hit(self, run):
-        mailer, send = self.resumed(run, "after")
+        _, send = self.resumed(run, "after")
         run.log.accept(content="c0")
         assert send("ada@mail.test") is None
         assert len(run.log.mails) == 2
@@ -191,7 +198,10 @@ class TestTheMailProbe:
         [
             (lambda log: None, "no such mail was accepted yet"),
             (lambda log: log.accept("Welcome"), "no such mail was accepted yet"),
-            (lambda log: setattr(log, "connections", 1), "a connection that may bring the mail is open"),
+            (
+                lambda log: setattr(log, "connections", 1),
+                "a connection that may bring the mail is open",
+            ),
             (lambda log: log.refuse(451), "the mail was put off with 451 and may come again"),
         ],
         ids=["nothing", "other mail", "connection", "4xx"],
@@ -203,7 +213,7 @@ class TestTheMailProbe:
             send("ada@mail.test")
 
     def test_absent_means_no_if_it_is_said_and_nothing_speaks_against_it(self, run):
-        mailer, send = self.resumed(run, absent_means_no=True)
+        _, send = self.resumed(run, absent_means_no=True)
         for arrange in (lambda: setattr(run.log, "connections", 1), lambda: run.log.refuse(421)):
             arrange()
             with pytest.raises(EffectUnknown):
@@ -227,16 +237,26 @@ class TestTheMailProbe:
 
     def test_other_mail_accounts_for_nothing(self, run):
         ledger = run.upto("leased")
-        ledger.once(lambda: run.log.accept("Welcome"), name="welcome", sends_mail={"subject": "Welcome"})()
+        ledger.once(
+            lambda: run.log.accept("Welcome"), name="welcome", sends_mail={"subject": "Welcome"}
+        )()
         with pytest.raises(Died):
             send_once(ledger, Mailer(run, "after"))("ada@mail.test")
-        assert send_once(run.live(mail_log=run.log), Mailer(run), absent_means_no=True)("ada@mail.test") is None
+        assert (
+            send_once(run.live(mail_log=run.log), Mailer(run), absent_means_no=True)(
+                "ada@mail.test"
+            )
+            is None
+        )
 
     def test_criteria_have_words(self):
         def about_codes(subject):
             return "code" in subject
 
-        assert described({"subject": re.compile("Con.*"), "sender": "shop"}) == "sender=shop, subject=/Con.*/"
+        assert (
+            described({"subject": re.compile("Con.*"), "sender": "shop"})
+            == "sender=shop, subject=/Con.*/"
+        )
         assert described({"subject": about_codes}).endswith("about_codes")
         assert described({}) == "any"
 
@@ -341,7 +361,9 @@ class TestResults:
 
     def test_arguments_that_are_no_json_need_words(self, run):
         ledger, session = run.upto("leased"), object()
-        with pytest.raises(SettingsError, match=r"must be JSON, so that they can be told apart.*`arguments=`"):
+        with pytest.raises(
+            SettingsError, match=r"must be JSON, so that they can be told apart.*`arguments=`"
+        ):
             ledger.once(lambda session, to: to, name="send")(session, "ada@mail.test")
         send = ledger.once(lambda session, to: to, name="send", arguments=lambda session, to: to)
         assert send(session, "ada@mail.test") == send(object(), "ada@mail.test") == "ada@mail.test"
@@ -450,7 +472,10 @@ class TestEffectByHand:
         effect = run.upto("leased").effect("pay")
         with pytest.raises(SettingsError) as error:
             effect.succeed()
-        assert str(error.value) == "effect 'run-1/pay/0' is not begun; only a pending one can be settled"
+        assert (
+            str(error.value)
+            == "effect 'run-1/pay/0' is not begun; only a pending one can be settled"
+        )
         effect.begin()
         effect.succeed()
         with pytest.raises(SettingsError, match="is success; only a pending one"):

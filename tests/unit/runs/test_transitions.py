@@ -43,7 +43,8 @@ def test_a_pending_request_lets_mail_come_early_and_keeps_further_mailboxes_away
         (state, event)
         for state in Verification
         for event in EventType
-        if (event in allowed_events(state, pending=True)) != (event in allowed_events(state, pending=False))
+        if (event in allowed_events(state, pending=True))
+        != (event in allowed_events(state, pending=False))
     }
     assert changed == {("leased", "message_received"), ("expired", "mailbox_leased")}
     assert target(Verification.LEASED, EventType.MESSAGE_RECEIVED, pending=True) == "received"

@@ -42,7 +42,15 @@ def test_sqlite_alone_needs_a_file():
 
 
 @pytest.mark.parametrize(
-    "url", ["", "redis://localhost", "sqlite://host/runs.db", "sqlite:///", "sqlite:///a?mode=ro", "memory:"]
+    "url",
+    [
+        "",
+        "redis://localhost",
+        "sqlite://host/runs.db",
+        "sqlite:///",
+        "sqlite:///a?mode=ro",
+        "memory:",
+    ],
 )
 def test_anything_else_is_named_with_what_is_allowed(url):
     with pytest.raises(SettingsError) as error:

@@ -18,7 +18,9 @@ def test_a_newer_schema_is_named(postgres_url):
     PostgresStore(postgres_url).close()
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE agentmail_schema SET version = 7")
-    with pytest.raises(SettingsError, match=r"has schema 7, this version of pytest-agentmail reads schema 1"):
+    with pytest.raises(
+        SettingsError, match=r"has schema 7, this version of pytest-agentmail reads schema 1"
+    ):
         PostgresStore(postgres_url)
 
 
@@ -50,7 +52,9 @@ def test_a_server_that_is_lost_twice_wrote_nothing(postgres_url):
         def work(cursor):
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-        with pytest.raises(StoreUnavailable, match="PostgreSQL was lost twice in one call, and nothing was written"):
+        with pytest.raises(
+            StoreUnavailable, match="PostgreSQL was lost twice in one call, and nothing was written"
+        ):
             session.run(work)
 
 
@@ -61,5 +65,7 @@ def test_a_commit_that_stays_in_progress_is_an_error_that_says_so(postgres_url, 
     with closing(Session(postgres_url)) as session, psycopg.connect(postgres_url) as other:
         transaction = other.execute("SELECT pg_current_xact_id()::text").fetchone()[0]
         session.run(lambda cursor: None)
-        with pytest.raises(StoreUnavailable, match="still in progress there. It may be written yet"):
+        with pytest.raises(
+            StoreUnavailable, match=r"still in progress there\. It may be written yet"
+        ):
             session._committed(transaction, other.info.backend_pid, OSError("reset"))

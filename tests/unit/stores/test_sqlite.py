@@ -34,8 +34,8 @@ def test_a_journal_that_cannot_be_made_safe_is_refused(path, monkeypatch):
     with pytest.raises(SettingsError) as error:
         SQLiteStore(path)
     assert str(error.value) == (
-        f"the store {path} cannot be kept safe: its journal is 'wal' and has to be 'wal'; network file "
-        "systems do not allow that, use a local disk or PostgreSQL"
+        f"the store {path} cannot be kept safe: journal wal, synchronous 2, and it takes wal and 3; "
+        "network file systems do not allow that, use a local disk or PostgreSQL"
     )
 
 
@@ -107,7 +107,10 @@ def test_one_maker_wins(path):
 
 def test_a_writer_that_holds_on_makes_others_say_so(path, monkeypatch):
     monkeypatch.setattr(sqlite_schema, "BUSY_TIMEOUT", 0.01)
-    with closing(SQLiteStore(path)) as store, closing(sqlite3.connect(path, isolation_level=None)) as other:
+    with (
+        closing(SQLiteStore(path)) as store,
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+    ):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable) as error:
             store.take_over("run-1")
@@ -130,6 +133,21 @@ def test_a_forked_child_leaves_the_parents_connection_alone(path):
 
         assert run_child(child) == (0, "2")
         assert store.take_over("run-1") == 3
+
+
+def test_a_commit_that_fails_writes_nothing(path):
+    def no_commit(action, argument, *_):
+        denied = action == sqlite3.SQLITE_TRANSACTION and argument == "COMMIT"
+        return sqlite3.SQLITE_DENY if denied else sqlite3.SQLITE_OK
+
+    with closing(SQLiteStore(path)) as store:
+        connection = store._session.opened()
+        connection.set_authorizer(no_commit)
+        with pytest.raises(StoreCorrupt, match="not authorized"):
+            store.take_over("run-1")
+        connection.set_authorizer(None)
+        assert store.load("run-1") is None
+        assert store.take_over("run-1") == 1
 
 
 def test_a_damaged_row_is_named(path):
@@ -166,7 +184,9 @@ def test_a_run_that_is_gone_takes_no_writes(path):
     from pytest_agentmail.stores.protocol import Write
 
     with closing(SQLiteStore(path)) as store:
-        with pytest.raises(StoreCorrupt, match="run 'run-1' is gone from the store, though a life of it"):
+        with pytest.raises(
+            StoreCorrupt, match="run 'run-1' is gone from the store, though a life of it"
+        ):
             store.commit("run-1", Write(1, ""))
         with pytest.raises(SettingsError, match="the store holds no run 'run-1'"):
             store.retire("run-1", 0, "nowhere")
