@@ -9,9 +9,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_agentmail import world
     from pytest_agentmail.agents.mail_world import MailWorld
     from pytest_agentmail.agents.report import RunReport
     from pytest_agentmail.agents.run import AgentRun
+    from pytest_agentmail.clock.virtual import VirtualClock
+    from pytest_agentmail.errors import (
+        AgentFailure,
+        AgentKilled,
+        AgentMailError,
+        AgentMailWarning,
+        AmbiguousMail,
+        BudgetExceeded,
+        ClockError,
+        ContractConflict,
+        EvidenceConflict,
+        EvidenceReused,
+        IllegalTransition,
+        LateMail,
+        LeaseExpired,
+        LifeSuperseded,
+        MarkerError,
+        NoMatchingMail,
+        NotFinished,
+        OverBudget,
+        ProviderError,
+        Resent,
+        SettingsError,
+        SinkError,
+        StaleVersion,
+        StoreCorrupt,
+        UnexpectedMail,
+    )
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.signals.queue import SignalQueue
@@ -19,16 +48,43 @@ if TYPE_CHECKING:
     from pytest_agentmail.signals.signal import Evidence, Signal, SignalStatus
 
 __all__ = [
+    "AgentFailure",
+    "AgentKilled",
+    "AgentMailError",
+    "AgentMailWarning",
     "AgentRun",
+    "AmbiguousMail",
+    "BudgetExceeded",
     "CheckResult",
+    "ClockError",
+    "ContractConflict",
     "Evidence",
+    "EvidenceConflict",
+    "EvidenceReused",
+    "IllegalTransition",
+    "LateMail",
+    "LeaseExpired",
+    "LifeSuperseded",
     "MailWorld",
     "Mailbox",
+    "MarkerError",
     "Message",
+    "NoMatchingMail",
+    "NotFinished",
+    "OverBudget",
+    "ProviderError",
+    "Resent",
     "RunReport",
+    "SettingsError",
     "Signal",
     "SignalQueue",
     "SignalStatus",
+    "SinkError",
+    "StaleVersion",
+    "StoreCorrupt",
+    "UnexpectedMail",
+    "VirtualClock",
+    "world",
 ]
 
 _HOMES = {
@@ -42,10 +98,13 @@ _HOMES = {
     "Signal": "signals.signal",
     "SignalQueue": "signals.queue",
     "SignalStatus": "signals.signal",
+    "VirtualClock": "clock.virtual",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "world":
+        return import_module(f"{__name__}.world")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)

@@ -6,10 +6,7 @@ this table; so are the errors. A new setting is one more field of `Settings` and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pytest_agentmail.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,22 +14,24 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Setting", "Settings", "parse", "run_settings"]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """All settings, valid and complete."""
 
     host: str = "127.0.0.1"
     port: int = 0
+    tls: str = "off"
+    auth: str = "off"
+    size_limit: int = 64 * 1024 * 1024
     domain: str = "agentmail.example"
     address: str = "unique"
     lease: float = 3600.0
     checks: int = 10
     within: float = 120.0
+    clock: str = "real"
+    datetime: bool = True
+    settle: float = 0.5
+    own_sink: bool = False
     raises: bool = True
-
-    def with_(self, given: Mapping[str, Any]) -> Settings:
-        """These settings with some of them replaced by values that were parsed."""
-        return replace(self, **given)
 
 
 class Setting(NamedTuple):
@@ -125,6 +124,30 @@ SETTINGS = {
             option=True,
         ),
         Setting(
+            "tls",
+            _one_of("off", "starttls", "implicit"),
+            "'off', 'starttls' (offered) or 'implicit' (spoken from the start)",
+            "Whether and how the SMTP sink speaks TLS; needs the extra 'tls'.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
+            "auth",
+            _one_of("off", "optional", "required"),
+            "'off', 'optional' (any username and password) or 'required' (smtp_sink's)",
+            "Whether the SMTP sink lets clients log in.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
+            "size_limit",
+            _whole(1, float("inf")),
+            "a whole number of bytes, 1 or more",
+            "Bytes of the largest mail the SMTP sink takes.",
+            per_run=False,
+            option=True,
+        ),
+        Setting(
             "domain",
             _domain,
             "a domain name such as 'agentmail.example'",
@@ -146,6 +169,32 @@ SETTINGS = {
         ),
         Setting("within", _seconds, "seconds, more than 0", "Seconds until a signal expires."),
         Setting(
+            "clock",
+            _one_of("real", "virtual"),
+            "'real' or 'virtual' (waiting takes no time)",
+            "Whose time a run follows.",
+            option=True,
+        ),
+        Setting(
+            "datetime",
+            _yes_or_no,
+            "true or false",
+            "Whether datetime.now() follows the virtual clock while an agent is driven.",
+        ),
+        Setting(
+            "settle",
+            _seconds,
+            "seconds, more than 0",
+            "Real seconds to wait at most for the mail of an effect.",
+            option=True,
+        ),
+        Setting(
+            "own_sink",
+            _yes_or_no,
+            "true or false",
+            "Whether a run has an SMTP sink of its own, which faults before RCPT need.",
+        ),
+        Setting(
             "raises",
             _yes_or_no,
             "true or false",
@@ -154,7 +203,7 @@ SETTINGS = {
     )
 }
 
-assert set(SETTINGS) == {field.name for field in fields(Settings)}
+assert set(SETTINGS) == set(Settings._fields)
 
 
 def parse(name: str, value: Any, *, place: str) -> Any:
@@ -168,6 +217,8 @@ def parse(name: str, value: Any, *, place: str) -> Any:
     Raises:
         SettingsError: It is not allowed; names the value, the place and what is.
     """
+    from pytest_agentmail.errors import SettingsError
+
     setting = SETTINGS[name]
     try:
         return setting.read(value)
@@ -183,6 +234,8 @@ def run_settings(given: Mapping[str, Any], *, place: str) -> dict[str, Any]:
     Raises:
         SettingsError: One of them is unknown or not allowed.
     """
+    from pytest_agentmail.errors import SettingsError
+
     known = [name for name, setting in SETTINGS.items() if setting.per_run]
     for name in given:
         if name not in known:

@@ -9,6 +9,7 @@ import tempfile
 import warnings
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
+from email.policy import SMTP
 
 import psycopg
 import pytest
@@ -88,7 +89,7 @@ class SmallWorld:
         for name, value in headers.items():
             mail[name.replace("_", "-")] = value
         mail.set_content(body)
-        return self.post_office.accept(mail.as_bytes(), "bounce@app.example", to)
+        return self.post_office.accept(mail.as_bytes(policy=SMTP), "bounce@app.example", to)
 
     def deliver(self, *to, **kwargs):
         acceptance = self.accept(*to, **kwargs)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.run import AgentRun
+from pytest_agentmail.agents.timing import timing
 from pytest_agentmail.clock.real import RealClock
 from pytest_agentmail.mail.address import random_letters
-from pytest_agentmail.mail.mailbox import Surroundings
 from pytest_agentmail.mail.post_office import RUN_PREFIX, PostOffice
 from pytest_agentmail.mail.sink import Sink
+from pytest_agentmail.mail.smtp_faults import FaultsByRecipient, FaultsOfOneRun
 from pytest_agentmail.settings import Settings, run_settings
 from pytest_agentmail.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
     from typing import Self
 
+    from pytest_agentmail.mail.faults import Faults
     from pytest_agentmail.mail.post_office import Late
 
 __all__ = ["MailWorld"]
@@ -29,6 +33,7 @@ class MailWorld:
     Args:
         settings: What holds for runs that do not say otherwise.
         hints: Each tells, when a wait failed, what may keep mail away, or None.
+        directory: Where the sink's CA file is written; a temporary one unless given.
     """
 
     def __init__(
@@ -36,6 +41,7 @@ class MailWorld:
         settings: Settings | None = None,
         *,
         hints: Sequence[Callable[[], str | None]] = (),
+        directory: Path | None = None,
     ) -> None:
         self.settings = settings or Settings()
         """What holds for runs that do not say otherwise."""
@@ -44,8 +50,9 @@ class MailWorld:
         self._hints = hints
         self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
-        self.sink = Sink(self._post_office.accept, host=self.settings.host, port=self.settings.port)
-        """The SMTP server that takes all mail."""
+        self._directory = directory
+        self.sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
+        """The SMTP server that takes all mail, but for runs that have one of their own."""
 
     def __enter__(self) -> Self:
         self.sink.start()
@@ -67,26 +74,51 @@ class MailWorld:
 
         Raises:
             SettingsError: A setting is unknown or not allowed.
+            AgentMailError: On leaving: something planned for the run never happened.
         """
-        run_id = RUN_PREFIX + random_letters()
-        run = AgentRun(
-            run_id,
-            settings=self.settings.with_(run_settings(settings, place="open_run")),
-            post_office=self._post_office,
-            store=self._store,
-            clock=self.clock,
-            test=test or run_id,
-            look_around=self._look_around,
-        )
-        try:
+        with self.new_run(test=test, **settings) as run:
             yield run
-        finally:
-            run.close()
+            run.conclude()
+
+    @contextmanager
+    def new_run(self, *, test: str = "", **settings: Any) -> Iterator[AgentRun]:
+        """As `open_run`, for those who call `conclude` by themselves."""
+        run_id = RUN_PREFIX + random_letters()
+        all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
+        with self._sink_for(run_id, all_settings) as sink:
+            run = AgentRun(
+                run_id,
+                settings=all_settings,
+                sink=sink,
+                post_office=self._post_office,
+                store=self._store,
+                timing=timing(all_settings, self.clock),
+                test=test or run_id,
+                hints=self._hints,
+            )
+            try:
+                yield run
+            finally:
+                run.close()
 
     def take_late(self) -> list[Late]:
         """Mail that came after its test ended, each once."""
         return self._post_office.take_late()
 
-    def _look_around(self) -> Surroundings:
-        hints = (hint() for hint in self._hints)
-        return Surroundings(self._post_office.strays, tuple(hint for hint in hints if hint))
+    def _sink_for(self, run_id: str, settings: Settings) -> AbstractContextManager[Sink]:
+        """The sink of a run: its own where it wants one, else that of the world."""
+        if not settings.own_sink:
+            return nullcontext(self.sink)
+        return self._new_sink(0, FaultsOfOneRun(self._post_office.open(run_id).smtp_faults))
+
+    def _new_sink(self, port: int, faults: Faults) -> Sink:
+        return Sink(
+            self._post_office.accept,
+            host=self.settings.host,
+            port=port,
+            size_limit=self.settings.size_limit,
+            tls=self.settings.tls,
+            auth=self.settings.auth,
+            directory=self._directory,
+            faults=faults,
+        )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from pytest_agentmail.agents.tools import CallCount
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.signals.signal import Evidence, Signal
 
@@ -27,6 +28,8 @@ class RunReport:
     """What it raised."""
     lives: int = 0
     """How many times it was started."""
+    calls: Mapping[str, CallCount] = field(default_factory=dict)
+    """How often each step was called, over all lives, by its name."""
     sent: Sequence[Message] = ()
     """What the sink accepted for this run, in order of arrival."""
     signals: Sequence[Signal] = ()

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.driver import Outcome, live
 from pytest_agentmail.agents.report import RunReport
-from pytest_agentmail.errors import SettingsError
+from pytest_agentmail.agents.tools import CallCount, Tools
+from pytest_agentmail.errors import AgentMailError, SettingsError
 from pytest_agentmail.mail.address import Address, stable_address, unique_address
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
+from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
 from pytest_agentmail.signals.queue import SignalQueue
+from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from pytest_agentmail.clock.protocol import Clock
-    from pytest_agentmail.mail.mailbox import LookAround
+    from pytest_agentmail.agents.timing import Timing
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
+    from pytest_agentmail.mail.sink import Sink
     from pytest_agentmail.settings import Settings
     from pytest_agentmail.stores.protocol import SignalStore
 
@@ -39,27 +42,31 @@ class AgentRun:
         run_id: str,
         *,
         settings: Settings,
+        sink: Sink,
         post_office: PostOffice,
         store: SignalStore,
-        clock: Clock,
+        timing: Timing,
         test: str,
-        look_around: LookAround = Surroundings,
+        hints: Sequence[Callable[[], str | None]] = (),
     ) -> None:
         self.run_id = run_id
         """Names this run; no other has it."""
-        self.clock = clock
+        self.clock = clock = timing.clock
         """The time everything in the run follows."""
+        self.sink = sink
+        """The SMTP server its app sends to: `smtp_sink`, or its own with `own_sink=True`."""
         self._settings = settings
+        self._timing = timing
         self._post_office = post_office
         self._test = test
-        self._look_around = look_around
-        self._sent = post_office.open(run_id)
+        self._hints = hints
+        self._mail = post_office.open(run_id)
         self._leased: list[Mailbox] = []
         self._lives = 0
         self._outcome: Outcome | None = None
         self.mailbox: Mailbox = self.lease()
         """The first mailbox leased to this run."""
-        self.provider = SinkProvider(post_office, run_id)
+        self.provider = WakingFaultyProvider(SinkProvider(post_office, run_id), clock)
         """`search` and `fetch`, for agents that poll by themselves."""
         self.signals = SignalQueue(
             self.provider,
@@ -69,8 +76,11 @@ class AgentRun:
             mailbox=self.mailbox,
             checks=settings.checks,
             within=settings.within,
+            happened=self._mail.happened,
         )
         """The mails this run expects."""
+        self.tools = Tools(clock, self._mail, settings.settle)
+        """Wraps the tools an agent calls."""
 
     def __repr__(self) -> str:
         return f"<AgentRun {self.run_id} with {self.mailbox.address}>"
@@ -110,7 +120,8 @@ class AgentRun:
         """
         __tracebackhide__ = True
         self._lives += 1
-        self._outcome = live(agent, self, *args, **kwargs)
+        with self._timing.driven():
+            self._outcome = live(agent, self, *args, **kwargs)
         report = self.report
         if report.error is not None and self._settings.raises:
             with suppress(AttributeError):
@@ -122,29 +133,86 @@ class AgentRun:
         """As `drive`, from an async test: the agent runs in a thread and loop of its own."""
         return await asyncio.to_thread(self.drive, agent, *args, **kwargs)
 
+    def mail_fault(self, *faults: MailFault | SmtpFault) -> None:
+        """Let these happen to the run's mail; the values are made by `pytest_agentmail.world`.
+
+        Raises:
+            SettingsError: One of them is no fault of mail or SMTP.
+        """
+        for fault in faults:
+            match fault:
+                case MailFault():
+                    self._mail.faults.add([fault])
+                case SmtpFault(needs_own_sink=True) if not self._settings.own_sink:
+                    raise SettingsError(
+                        f"{fault!r} strikes before it is known whom the mail is for: "
+                        f"it needs agentmail(own_sink=True), and an app that sends to run.sink"
+                    )
+                case SmtpFault():
+                    self._mail.smtp_faults.add([fault])
+                case _:
+                    raise SettingsError(
+                        f"{fault!r} is no fault of mail: expected world.mail_… or world.smtp_…"
+                    )
+
+    def provider_fault(self, *faults: ProviderFault) -> None:
+        """Let these happen to what `provider` answers; the values are made by `world`.
+
+        Raises:
+            SettingsError: One of them is no fault of a provider.
+        """
+        for fault in faults:
+            if not isinstance(fault, ProviderFault):
+                raise SettingsError(
+                    f"{fault!r} is no fault of a provider: expected world.provider_…"
+                )
+        self.provider.add(faults)
+
+    def conclude(self) -> None:
+        """Make sure that everything planned for the run has happened.
+
+        Raises:
+            AgentMailError: A fault never struck.
+        """
+        idle = [*self._mail.pending(), *self.provider.pending()]
+        if idle:
+            listed = ", ".join(map(repr, idle))
+            raise AgentMailError(
+                f"never struck: {listed}; the test says less than it seems to. See that the agent "
+                f"comes to the point, or take the fault away"
+            )
+
     @property
     def sent(self) -> list[Message]:
         """What the sink accepted for this run, in order of arrival, once a mail."""
-        return list(self._sent)
+        return list(self._mail.sent)
 
     @property
     def report(self) -> RunReport:
         """What came of the run so far."""
-        outcome = self._outcome
+        outcome, signals = self._outcome, self.signals.all()
+        asked = sum(signal.checks for signal in signals)
         return RunReport(
             run_id=self.run_id,
             finished=outcome is not None and outcome.error is None,
             result=outcome and outcome.result,
             error=outcome and outcome.error,
             lives=self._lives,
+            calls={"check": CallCount(asked, asked), **self.tools.calls},
             sent=self.sent,
-            signals=self.signals.all(),
+            signals=signals,
         )
 
     def close(self) -> None:
         """End the run's leases; its mail stays readable."""
         for run_id in {self.run_id, *(mailbox.run_id for mailbox in self._leased)}:
             self._post_office.release(run_id, test=self._test)
+
+    def _look_around(self) -> Surroundings:
+        hints = (hint() for hint in self._hints)
+        return Surroundings(
+            self._post_office.strays, [hint for hint in hints if hint], self._mail.happened()
+        )
 
     def _new_address(self) -> str:
         if self._settings.address == "unique":

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from pytest_agentmail.clock.protocol import Clock
 
-__all__ = ["Pause", "Wait", "finish", "finish_async", "ring"]
+__all__ = ["Pause", "Wait", "Watch", "finish", "finish_async", "ring"]
 
 T = TypeVar("T")
 
@@ -27,6 +27,28 @@ class Pause:
 
     seconds: float
     wakeup: Future[None] = field(default_factory=Future)
+
+
+class Watch:
+    """Something to sleep on: a wakeup, and the time after which looking again is worth it.
+
+    Args:
+        due: Gives the seconds until there may be more to see even if nobody rings.
+        wakeup: What whoever has news resolves; a new one unless given.
+    """
+
+    def __init__(self, due: Callable[[], float], wakeup: Future[None] | None = None) -> None:
+        self.wakeup: Future[None] = wakeup or Future()
+        """Whoever has news resolves it."""
+        self._due = due
+
+    def or_in(self, due: Callable[[], float]) -> Watch:
+        """The same, and worth looking again after `due` seconds too."""
+        return Watch(lambda: min(self._due(), due()), self.wakeup)
+
+    def pause(self, seconds: float) -> Pause:
+        """Sleep on it for at most `seconds`."""
+        return Pause(min(seconds, self._due()), self.wakeup)
 
 
 Wait: TypeAlias = "Generator[Pause, bool, T]"

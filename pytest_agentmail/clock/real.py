@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import time
-from typing import TYPE_CHECKING
+import threading
+from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager, nullcontext, suppress
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from pytest_agentmail.clock.wall import WALL
 
-__all__ = ["RealClock"]
+__all__ = ["NoHold", "RealClock"]
+
+
+class NoHold(AbstractContextManager["NoHold"]):
+    """Stands where a virtual clock would hold time."""
+
+    def release(self) -> None:
+        """Do nothing."""
+
+    def lifted(self) -> AbstractContextManager[None]:
+        """Do nothing."""
+        return nullcontext()
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 class RealClock:
-    """Real time. A suite that freezes `datetime` freezes `now()`, and nothing else of it."""
+    """Real time. A suite that freezes `datetime` freezes `now()`, and nothing else of it.
 
-    # In a tuple: freezegun replaces clocks that stand alone as an attribute of a module.
-    _clocks = (time.monotonic, time.sleep)
+    Waiting is timed by locks, in threads, and never by an event loop: a loop whose clock is frozen
+    would wait for ever.
+    """
 
     def now(self) -> dt.datetime:
         """The current time: aware, UTC; a frozen one where the suite froze it."""
@@ -25,29 +40,57 @@ class RealClock:
 
     def monotonic(self) -> float:
         """Seconds that pass even while `datetime` is frozen."""
-        return self._clocks[0]()
+        return WALL.monotonic()
+
+    def hold(self, reason: str, at_most: float = 0.0) -> NoHold:  # noqa: ARG002 - as VirtualClock
+        """Do nothing: real time stands still for nobody."""
+        return NoHold()
 
     def sleep(self, seconds: float) -> None:
         """Block the calling thread for `seconds` of real time."""
-        self._clocks[1](max(0.0, seconds))
+        WALL.sleep(max(0.0, seconds))
 
     async def sleep_async(self, seconds: float) -> None:
         """Suspend the calling task for `seconds` of real time."""
-        await asyncio.sleep(max(0.0, seconds))
+        await self.wait_async(Future(), seconds)
 
     def wait(self, wakeup: Future[None], timeout: float) -> bool:
         """Block until `wakeup` is done or `timeout` seconds passed; tell whether it is done."""
-        try:
-            wakeup.result(max(0.0, timeout))
-        except TimeoutError:
-            return False
-        return True
+        with suppress(TimeoutError, CancelledError):
+            wakeup.exception(_bounded(timeout))
+        return wakeup.done()
 
     async def wait_async(self, wakeup: Future[None], timeout: float) -> bool:
-        """Suspend until `wakeup` is done or `timeout` seconds passed; tell whether it is done."""
-        waiter = asyncio.wrap_future(wakeup)
+        """Suspend until `wakeup` is done or `timeout` seconds passed; tell whether it is done.
+
+        A wakeup that was not done in time is cancelled.
+        """
         try:
-            done, _ = await asyncio.wait([waiter], timeout=max(0.0, timeout))
+            if timeout > 0 and not wakeup.done():
+                await _told(wakeup, timeout)
         finally:
-            waiter.cancel()
-        return bool(done)
+            woken = not wakeup.cancel()
+        return woken
+
+
+async def _told(wakeup: Future[None], seconds: float) -> None:
+    """Return when `wakeup` is done, or `seconds` have passed for a thread that counts them."""
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+
+    def tell() -> None:
+        with suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(told.set)
+
+    timer = threading.Timer(_bounded(seconds), tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        wakeup.add_done_callback(lambda _: tell())
+        await told.wait()
+    finally:
+        timer.cancel()
+
+
+def _bounded(seconds: float) -> float:
+    return min(max(0.0, seconds), threading.TIMEOUT_MAX)

@@ -90,7 +90,7 @@ class LedgerStoreContract(SignalClauses, SurvivalClauses):
         life = begun(store, events=4)
         log = store.log(RUN, after=2)
         assert log is not None
-        assert log.run.version == 4  # noqa: PLR2004 - as written
+        assert log.run.version == 4
         assert log.run.snapshot == a_snapshot(4)
         assert log.events == (an_event(3), an_event(4))
         assert log.run.life == life
@@ -183,7 +183,7 @@ class LedgerStoreContract(SignalClauses, SurvivalClauses):
         assert store.archived(RUN) == (an_event(1), an_event(2), an_event(3))
         assert log.events == (an_event(4), an_event(5), an_event(6))
         assert (log.run.summary_version, log.run.summary) == (3, a_snapshot(3))
-        assert log.run.version == 6  # noqa: PLR2004 - as written
+        assert log.run.version == 6
         with pytest.raises(LifeSuperseded):
             store.compact(RUN, life + 1, 5, a_snapshot(5))
 

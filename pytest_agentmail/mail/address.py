@@ -6,6 +6,7 @@ import hashlib
 import re
 import secrets
 import string
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 # Letters only, so that no part of an address can be taken for a code.
 _ALPHABET = string.ascii_lowercase
 _LENGTH = 16
+_DOMAIN_LIMIT = 254  # RFC 1035 §2.3.4, with the last dot
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 
 
@@ -59,6 +61,7 @@ def canonical(address: str) -> str:
     return Address.parse(address).base
 
 
+@lru_cache(maxsize=1024)
 def canonical_domain(domain: str) -> str:
     """`domain` in lower case and in its ASCII form (RFC 5890), so that both forms are one.
 
@@ -67,13 +70,21 @@ def canonical_domain(domain: str) -> str:
     """
     if domain.startswith("[") and domain.endswith("]"):
         return domain.lower()
+    if len(domain) > _DOMAIN_LIMIT:
+        raise ValueError(f"{domain!r} is no domain name")
     try:
-        name = domain.encode("idna").decode("ascii").lower().removesuffix(".")
+        unicode = ".".join(map(_unicode_label, domain.lower().split(".")))
+        name = unicode.encode("idna").decode("ascii").lower().removesuffix(".")
     except UnicodeError:
         name = ""
-    if not (name and len(name) <= 253 and all(map(_LABEL.fullmatch, name.split(".")))):  # noqa: PLR2004  (RFC 1035 §2.3.4)
+    if not (len(name) <= _DOMAIN_LIMIT and all(map(_LABEL.fullmatch, name.split(".")))):
         raise ValueError(f"{domain!r} is no domain name")
     return name
+
+
+def _unicode_label(label: str) -> str:
+    """The label's Unicode form, whichever edition of IDNA its ASCII form was made by."""
+    return label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label
 
 
 def unique_address(domain: str) -> str:

@@ -44,9 +44,10 @@ def nothing_matched(
     return NoMatchingMail(
         "\n".join(
             [
-                f"no mail came to {mailbox.address} within {timeout:g} s that counts",
+                f"no mail that counts came to {mailbox.address} within {timeout:g} s",
                 f"expected: {wanted}",
                 *_listed(lines),
+                *(f"happened: {event}" for event in around.happened),
                 *(f"hint: {hint}" for hint in around.hints),
                 f"next: {_next_step(missed=bool(missed), used=bool(used), around=around)}",
             ]
@@ -69,7 +70,7 @@ def summary(message: Message, since: datetime) -> str:
     after = (message.visible_at - since).total_seconds()
     subject = masked(message.subject) or "(no subject)"
     sender = message.sender or message.envelope_from or "(no sender)"
-    return f"+{max(0.0, after):.3f} s {message.id} {subject!r} from {sender}"
+    return f"+{max(0.0, after):.3f} s {message.name} {subject!r} from {sender}"
 
 
 def _listed(lines: list[str]) -> Iterator[str]:
@@ -87,6 +88,8 @@ def _next_step(*, missed: bool, used: bool, around: Surroundings) -> str:
         return "compare the criteria with the nearest mail above"
     if used:
         return "make the app send again before waiting again, or read mailbox.messages"
+    if around.happened:
+        return "see whether the app sends again after what happened, and wait long enough for it"
     if around.strays:
         return "compare the address the app sent to with mailbox.address"
     return "make sure that the app sends through smtp_sink.host and smtp_sink.port"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
-from pytest_agentmail.clock.pausing import Pause, Wait, finish, finish_async, ring
+from pytest_agentmail.clock.pausing import Wait, Watch, finish, finish_async, ring
 from pytest_agentmail.errors import LeaseExpired
 from pytest_agentmail.mail.explaining import nothing_matched, something_arrived
 from pytest_agentmail.mail.matching import Criteria
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
     from datetime import datetime, timedelta
     from typing import Unpack
 
@@ -42,6 +43,8 @@ class Surroundings(NamedTuple):
     """Mail the sink took for addresses that nobody has."""
     hints: Sequence[str] = ()
     """Sentences about settings that keep mail away."""
+    happened: Sequence[str] = ()
+    """Sentences about what was done to this run's mail."""
 
 
 LookAround: TypeAlias = Callable[[], Surroundings]
@@ -73,7 +76,8 @@ class Mailbox:
         """When the lease ends (UTC)."""
         self.fixed = fixed
         """Whether the address was chosen by the caller, so that others may have used it before."""
-        self._clock = clock
+        self.clock = clock
+        """The time of its run."""
         self._look_around = look_around
         self._lock = threading.Lock()
         self._messages: list[Message] = []
@@ -87,7 +91,7 @@ class Mailbox:
     @property
     def expired(self) -> bool:
         """Whether the lease has ended."""
-        return self._clock.now() >= self.lease_expires_at
+        return self.clock.now() >= self.lease_expires_at
 
     def tagged(self, tag: str) -> str:
         """The address with `+tag` (RFC 5233); its mail comes to this mailbox too.
@@ -103,7 +107,7 @@ class Mailbox:
     @property
     def messages(self) -> list[Message]:
         """All mail that is visible now, in order of acceptance."""
-        now = self._clock.now()
+        now = self.clock.now()
         with self._lock:
             return [m for m in self._messages if m.visible_at <= max(now, m.received_at)]
 
@@ -131,12 +135,12 @@ class Mailbox:
             LeaseExpired: The lease has ended.
         """
         __tracebackhide__ = True
-        return finish(self._clock, self._waiting(Criteria(**criteria), timeout))
+        return finish(self.clock, self._waiting(Criteria(**criteria), timeout))
 
     async def wait_async(self, *, timeout: float = 10, **criteria: Unpack[Wanted]) -> Message:
         """As `wait`, without blocking the event loop."""
         __tracebackhide__ = True
-        return await finish_async(self._clock, self._waiting(Criteria(**criteria), timeout))
+        return await finish_async(self.clock, self._waiting(Criteria(**criteria), timeout))
 
     def expect_none(self, *, within: float = 1.0, **criteria: Unpack[Wanted]) -> None:
         """Make sure that no message meets the criteria for `within` seconds.
@@ -148,12 +152,12 @@ class Mailbox:
             LeaseExpired: The lease has ended.
         """
         __tracebackhide__ = True
-        finish(self._clock, self._staying_empty(Criteria(**criteria), within))
+        finish(self.clock, self._staying_empty(Criteria(**criteria), within))
 
     async def expect_none_async(self, *, within: float = 1.0, **criteria: Unpack[Wanted]) -> None:
         """As `expect_none`, without blocking the event loop."""
         __tracebackhide__ = True
-        await finish_async(self._clock, self._staying_empty(Criteria(**criteria), within))
+        await finish_async(self.clock, self._staying_empty(Criteria(**criteria), within))
 
     def get(self, message_id: str) -> Message | None:
         """The message with this `id`, if it is here."""
@@ -177,16 +181,25 @@ class Mailbox:
             ring(waiter)
 
     @contextmanager
-    def watching(self) -> Iterator[Future[None]]:
-        """A wakeup that the next announced message resolves."""
-        wakeup: Future[None] = Future()
+    def watching(self) -> Iterator[Watch]:
+        """What to sleep on until there may be more to see."""
+        watch = Watch(self._until_next_visible)
         with self._lock:
-            self._waiters.add(wakeup)
+            self._waiters.add(watch.wakeup)
         try:
-            yield wakeup
+            yield watch
         finally:
             with self._lock:
-                self._waiters.discard(wakeup)
+                self._waiters.discard(watch.wakeup)
+
+    def _until_next_visible(self) -> float:
+        """Seconds until a message that is here already can be found."""
+        now = self.clock.now()
+        with self._lock:
+            hidden = [
+                m.visible_at for m in self._messages if m.visible_at > max(now, m.received_at)
+            ]
+        return (min(hidden) - now).total_seconds() if hidden else inf
 
     # The two waits, written once for threads and tasks.
 
@@ -194,29 +207,29 @@ class Mailbox:
         __tracebackhide__ = True
         deadline = self._deadline(timeout)
         while True:
-            with self.watching() as wakeup:
+            with self.watching() as watch:
                 message = self._take(wanted)
                 if message is not None:
                     return message
-                left = deadline - self._clock.monotonic()
+                left = deadline - self.clock.monotonic()
                 if left <= 0:
                     raise nothing_matched(
                         self, wanted, timeout, self._handed_out, self._look_around()
                     )
-                yield Pause(left, wakeup)
+                yield watch.pause(left)
 
     def _staying_empty(self, wanted: Criteria, within: float) -> Wait[None]:
         __tracebackhide__ = True
         deadline = self._deadline(within)
         while True:
-            with self.watching() as wakeup:
+            with self.watching() as watch:
                 message = self._take(wanted)
                 if message is not None:
                     raise something_arrived(self, wanted, message)
-                left = deadline - self._clock.monotonic()
+                left = deadline - self.clock.monotonic()
                 if left <= 0:
                     return
-                yield Pause(left, wakeup)
+                yield watch.pause(left)
 
     def _deadline(self, timeout: float) -> float:
         if not timeout >= 0:
@@ -226,7 +239,7 @@ class Mailbox:
                 f"the lease of {self.address} ended at {self.lease_expires_at.isoformat()}; "
                 f"lease another mailbox with run.lease()"
             )
-        return self._clock.monotonic() + timeout
+        return self.clock.monotonic() + timeout
 
     def _take(self, wanted: Criteria) -> Message | None:
         candidates = [m for m in self.messages if m.id not in self._handed_out and wanted.met_by(m)]

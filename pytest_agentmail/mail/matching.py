@@ -16,7 +16,17 @@ from pytest_agentmail.mail.message import Message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["After", "Criteria", "NearMiss", "Text", "describe", "fold", "matches", "nearest_first"]
+__all__ = [
+    "After",
+    "Criteria",
+    "NearMiss",
+    "Text",
+    "deny",
+    "describe",
+    "fold",
+    "matches",
+    "nearest_first",
+]
 
 Text: TypeAlias = str | re.Pattern[str] | Callable[[str], bool] | None
 """A text that is contained, a pattern that is found, a function that says yes, or anything."""
@@ -43,13 +53,22 @@ def matches(wanted: Text, text: str) -> bool:
 
 def describe(wanted: Text) -> str:
     """`wanted` as the end of a sentence that starts with what is compared."""
+    return _said(wanted, "contains", "matches", "satisfies")
+
+
+def deny(wanted: Text) -> str:
+    """The end of a sentence that says that something is not what was `wanted`."""
+    return _said(wanted, "does not contain", "does not match", "does not satisfy")
+
+
+def _said(wanted: Text, contains: str, matches: str, satisfies: str) -> str:
     if wanted is None:
         return "is anything"
     if isinstance(wanted, str):
-        return f"contains {wanted!r}"
+        return f"{contains} {wanted!r}"
     if isinstance(wanted, re.Pattern):
-        return f"matches /{wanted.pattern}/"
-    return f"satisfies {getattr(wanted, '__qualname__', repr(wanted))}"
+        return f"{matches} /{wanted.pattern}/"
+    return f"{satisfies} {getattr(wanted, '__qualname__', repr(wanted))}"
 
 
 class NearMiss(NamedTuple):
@@ -78,7 +97,7 @@ def _textual(name: str, subject: str, wanted: Text, read: Callable[[Message], st
         name,
         lambda message: matches(wanted, read(message)),
         f"{subject} {describe(wanted)}",
-        f"its {subject} is not one that {describe(wanted)}",
+        f"its {subject} {deny(wanted)}",
     )
 
 

@@ -66,6 +66,11 @@ class Message:
         return f"<Message {self.id} to {', '.join(self.envelope_to)}>"
 
     @property
+    def name(self) -> str:
+        """What it is called in texts: "m1" for the first of its run; the beginning of `id`."""
+        return self.id.partition(".")[0]
+
+    @property
     def message_id(self) -> str | None:
         """The sender's Message-ID; it identifies nothing here."""
         return self.content.message_id

@@ -6,18 +6,23 @@ import itertools
 import threading
 from collections import deque
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_agentmail.errors import SettingsError
-from pytest_agentmail.mail.address import Address, canonical, canonical_domain
-from pytest_agentmail.mail.content import Content
+from pytest_agentmail.mail.address import Address, canonical, canonical_domain, unique_address
+from pytest_agentmail.mail.fate import UNDISTURBED
+from pytest_agentmail.mail.letter import Letter
 from pytest_agentmail.mail.mailbox import Mailbox
 from pytest_agentmail.mail.message import Message
+from pytest_agentmail.mail.run_mail import RunMail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_agentmail.clock.protocol import Clock
+    from pytest_agentmail.mail.fate import Fate
+    from pytest_agentmail.mail.smtp_faults import SmtpFaults
 
 __all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice"]
 
@@ -26,6 +31,9 @@ RUN_HEADER = "X-Agentmail-Run"
 
 RUN_PREFIX = "run-"
 """How every run id begins; a `+tag` that begins so is a run's token."""
+
+NEVER = datetime.max.replace(tzinfo=UTC)
+"""When a mail becomes visible that waits for another one."""
 
 _STRAYS_KEPT = 200
 
@@ -63,14 +71,15 @@ class PostOffice:
         self._seq = itertools.count(1)
         self._leased: dict[str, Mailbox] = {}
         self._ended: dict[str, str] = {}
-        self._sent: dict[str, list[Message]] = {}
+        self._runs: dict[str, RunMail] = {}
         self._strays: deque[Message] = deque(maxlen=_STRAYS_KEPT)
         self._late: list[Late] = []
+        self._others = (f"stray{number}" for number in itertools.count(1))
 
-    def open(self, run_id: str) -> list[Message]:
-        """The list to which every mail accepted for that run is added, once a mail."""
+    def open(self, run_id: str) -> RunMail:
+        """What is known here of a run."""
         with self._lock:
-            return self._sent.setdefault(run_id, [])
+            return self._run(run_id)
 
     def lease(self, mailbox: Mailbox) -> None:
         """Give the mailbox its address, for itself alone.
@@ -83,7 +92,7 @@ class PostOffice:
             holder = self._leased.setdefault(address, mailbox)
             if holder is mailbox:
                 self._ended.pop(address, None)
-                self._sent.setdefault(mailbox.run_id, [])
+                self._run(mailbox.run_id)
                 return
         raise SettingsError(
             f"address {mailbox.address!r} is leased to {holder.run_id} until "
@@ -96,7 +105,7 @@ class PostOffice:
             for address in [a for a, m in self._leased.items() if m.run_id == run_id]:
                 del self._leased[address]
                 self._ended[address] = test
-            self._sent.pop(run_id, None)
+            self._runs.pop(run_id, None)
 
     def holder(self, address: str) -> Mailbox | None:
         """The mailbox that has `address` now."""
@@ -104,6 +113,14 @@ class PostOffice:
             return self._leased.get(canonical(address))
         except ValueError:
             return None
+
+    def smtp_faults(self, recipients: Sequence[str]) -> Sequence[SmtpFaults]:
+        """The SMTP faults of the runs that have these addresses, each once."""
+        runs = {mailbox.run_id for mailbox in map(self.holder, recipients) if mailbox}
+        with self._lock:
+            return [
+                self._runs[run_id].smtp_faults for run_id in sorted(runs) if run_id in self._runs
+            ]
 
     def mailboxes(self, run_id: str) -> list[Mailbox]:
         """The mailboxes leased to a run, in the order in which they were leased."""
@@ -133,34 +150,21 @@ class PostOffice:
         return None if token == run_id else f"its {RUN_HEADER} header names run {token}"
 
     def accept(self, raw: bytes, envelope_from: str, envelope_to: Iterable[str]) -> Acceptance:
-        """Store a mail in every mailbox it is for."""
-        content = Content(raw)
-        deliveries: list[tuple[Mailbox, Message]] = []
-        informed: set[str] = set()
+        """Store a mail in every mailbox it is for, as the faults of each run will have it."""
         with self._lock:
-            now = self._clock.now()
+            letter = Letter(raw, envelope_from)
             for owner, addressed in self._by_owner(envelope_to).items():
-                seq = next(self._seq)
-                message = Message(
-                    content,
-                    id=f"{_name(owner)}-{seq}",
-                    seq=seq,
-                    envelope_from=envelope_from,
-                    envelope_to=tuple(addressed),
-                    received_at=now,
-                    visible_at=now,
-                )
                 if isinstance(owner, Mailbox):
-                    owner.deliver(message)
-                    deliveries.append((owner, message))
-                    if owner.run_id not in informed:
-                        informed.add(owner.run_id)
-                        self._sent[owner.run_id].append(message)
-                elif owner is None:
-                    self._strays.append(message)
+                    self._deliver(letter, owner, addressed)
+                    continue
+                copies = self._copies(letter, addressed, self._others, self._clock)
+                if owner is None:
+                    self._strays += copies
                 else:
-                    self._late.append(Late(owner, message))
-        return Acceptance(tuple(deliveries))
+                    self._late += [Late(owner, copy) for copy in copies]
+            for mailbox, message in letter.overtaken:
+                message.visible_at = mailbox.clock.now() + timedelta.resolution
+        return Acceptance((*letter.deliveries, *letter.overtaken))
 
     @property
     def strays(self) -> tuple[Message, ...]:
@@ -173,6 +177,9 @@ class PostOffice:
         with self._lock:
             taken, self._late = self._late, []
             return taken
+
+    def _run(self, run_id: str) -> RunMail:
+        return self._runs.setdefault(run_id, RunMail(run_id))
 
     def _by_owner(self, addresses: Iterable[str]) -> dict[Mailbox | str | None, list[str]]:
         owners: dict[Mailbox | str | None, list[str]] = {}
@@ -188,6 +195,44 @@ class PostOffice:
             return None
         return self._leased.get(base) or self._ended.get(base)
 
+    def _deliver(self, letter: Letter, mailbox: Mailbox, addressed: list[str]) -> None:
+        run = self._runs[mailbox.run_id]
+        first_of_run = mailbox.run_id not in letter.fates
+        if first_of_run:
+            letter.fates[mailbox.run_id] = run.faults.next_fate()
+            letter.overtaken += run.held
+            run.held.clear()
+        fate = letter.fates[mailbox.run_id]
+        if fate.misled:
+            addressed = [unique_address(self._domain)]
+        copies = self._copies(letter, addressed, run.names, mailbox.clock, fate)
+        if first_of_run:
+            run.add_sent(copies[0])
+        if fate.misled:
+            self._strays += copies
+        elif not fate.lost:
+            for copy in copies:
+                mailbox.deliver(copy)
+                (run.held if fate.held else letter.deliveries).append((mailbox, copy))
 
-def _name(owner: Mailbox | str | None) -> str:
-    return Address.parse(owner.address).local if isinstance(owner, Mailbox) else "stray"
+    def _copies(
+        self,
+        letter: Letter,
+        addressed: list[str],
+        names: Iterator[str],
+        clock: Clock,
+        fate: Fate = UNDISTURBED,
+    ) -> list[Message]:
+        now = clock.now()
+        return [
+            Message(
+                letter.content(fate),
+                id=next(names),
+                seq=next(self._seq),
+                envelope_from=letter.envelope_from,
+                envelope_to=tuple(addressed),
+                received_at=now,
+                visible_at=NEVER if fate.held else now + timedelta(seconds=delay),
+            )
+            for delay in fate.delays
+        ]

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
+import ssl
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
 
 from pytest_agentmail.errors import SinkError
-from pytest_agentmail.mail.engine import Conversation
+from pytest_agentmail.mail.engine import Credentials, Engine, Terms
+from pytest_agentmail.mail.environment import SPELLINGS, environment
+from pytest_agentmail.mail.serving import BACKLOG, RealTimeLoop, listening_socket, silent_thread
+from pytest_agentmail.mail.tls import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import socket
+    from collections.abc import Awaitable, Callable
 
     from pytest_agentmail.mail.engine import Receive
-    from pytest_agentmail.mail.post_office import Acceptance
+    from pytest_agentmail.mail.faults import Faults
 
 __all__ = ["Sink"]
 
 _SIZE_LIMIT = 64 * 1024 * 1024
-_START_TIMEOUT = 10.0
 _STOP_TIMEOUT = 10.0
-_CANNOT_LISTEN = (OSError, OverflowError, ValueError)
+_CANNOT_LISTEN = (OSError, OverflowError, UnicodeError)
+_HUNG_UP = (ConnectionError, TimeoutError, ssl.SSLError)
+
+# The same in every session, so that an app's settings file can hold them; nothing is behind them.
+_OURS = Credentials("agentmail", "agentmail")
 
 
 class Sink:
@@ -34,32 +45,51 @@ class Sink:
         host: The interface to listen on.
         port: The port, or 0 for any free one.
         size_limit: The largest mail taken, in bytes; a larger one is refused with 552.
+        tls: "off", "starttls" (offered, RFC 3207) or "implicit" (spoken from the start, RFC 8314).
+        auth: "off", "optional" (any username and password are taken) or "required" (mail is refused
+            before AUTH with `username` and `password`).
+        directory: Where the CA file is written; a temporary one unless given.
+        faults: What goes wrong, and when.
+        sleep: How a delay, which is a fault, is waited for.
 
     Raises:
         SinkError: It cannot listen there; raised by `start`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (each is a setting)
         self,
         receive: Receive,
         *,
         host: str = "127.0.0.1",
         port: int = 0,
         size_limit: int = _SIZE_LIMIT,
+        tls: str = "off",
+        auth: str = "off",
+        directory: Path | None = None,
+        faults: Faults | None = None,
+        sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     ) -> None:
         self.host = host
         """The interface it listens on."""
         self.port = port
         """The port it listens on, once started."""
+        self.tls = tls
+        """Whether and how TLS is spoken: "off", "starttls", "implicit"."""
+        self.ca_file: Path | None = None
+        """The certificate (PEM) of the authority to trust, while TLS is on and the sink runs."""
+        self._credentials = None if auth == "off" else _OURS
         self._receive = receive
         self._size_limit = size_limit
-        self._open_sessions: set[Conversation] = set()
+        self._auth = auth
+        self._directory = directory
+        self._faults = faults
+        self._sleep = sleep
         self._errors: list[Exception] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping: asyncio.Event | None = None
+        self._belongings = ExitStack()
+        self._stop_serving: Callable[[], object] | None = None
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> Sink:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -71,101 +101,117 @@ class Sink:
 
     @property
     def url(self) -> str:
-        """Where it listens, as `smtp://host:port`."""
+        """Where it listens, as `smtp://host:port`, or `smtps://` where TLS is implicit."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"smtp://{host}:{self.port}"
+        return f"{SPELLINGS[self.tls].scheme}://{host}:{self.port}"
+
+    @property
+    def username(self) -> str | None:
+        """With what to log in, unless `auth` is off."""
+        return self._credentials.username if self._credentials else None
+
+    @property
+    def password(self) -> str | None:
+        """With what to log in, unless `auth` is off."""
+        return self._credentials.password if self._credentials else None
 
     def env(self) -> dict[str, str]:
-        """The environment variables from which apps read where to send mail.
-
-        `EMAIL_*` as Django projects name Django's settings, `SMTP_*` as Rails and Node projects do,
-        `MAIL_*` as Laravel and Flask-Mail do, and the URL forms of django-environ, NextAuth, Meteor
-        and Symfony.
-        """
-        host, port = self.host, str(self.port)
-        return {
-            "EMAIL_HOST": host,
-            "EMAIL_PORT": port,
-            "EMAIL_USE_TLS": "false",
-            "EMAIL_USE_SSL": "false",
-            "EMAIL_HOST_USER": "",
-            "EMAIL_HOST_PASSWORD": "",
-            "EMAIL_URL": self.url,
-            "EMAIL_SERVER": self.url,
-            "SMTP_HOST": host,
-            "SMTP_ADDRESS": host,
-            "SMTP_PORT": port,
-            "SMTP_SECURE": "false",
-            "SMTP_URL": self.url,
-            "MAIL_MAILER": "smtp",
-            "MAIL_HOST": host,
-            "MAIL_SERVER": host,
-            "MAIL_PORT": port,
-            "MAIL_URL": self.url,
-            "MAILER_DSN": self.url,
-        }
+        """The environment variables from which apps read where to send mail; see `environment`."""
+        return environment(
+            self.host,
+            self.port,
+            tls=self.tls,
+            credentials=self._credentials,
+            ca_file=self.ca_file,
+        )
 
     def start(self) -> None:
-        """Listen; when this returns, clients can connect."""
-        listening: Future[int] = Future()
+        """Listen; when this returns, clients can connect.
+
+        Raises:
+            SinkError: It cannot listen there, or TLS is on and the extra `tls` is not installed.
+        """
+        terms = self._terms()
+        try:
+            listening = listening_socket(self.host, self.port)
+        except _CANNOT_LISTEN as error:
+            self._belongings.close()
+            raise SinkError(self._why_not(error)) from error
+        self.port = listening.getsockname()[1]
+        started: Future[None] = Future()
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(listening)), name="agentmail-sink", daemon=True
+            target=self._run, args=(listening, terms, started), name="agentmail-sink", daemon=True
         )
         self._thread.start()
-        try:
-            self.port = listening.result(_START_TIMEOUT)
-        except _CANNOT_LISTEN as error:
-            self._thread.join(_STOP_TIMEOUT)
-            raise SinkError(self._why_not(error)) from error
-        self._quiet = _OtherThreads(self._thread.ident)
-        logging.getLogger("mail.log").addFilter(self._quiet)
+        started.result()
 
     def stop(self) -> None:
         """Stop listening and drop every client; returns when nothing of it is left.
 
         Raises:
-            SinkError: Storing a mail failed while it ran.
+            SinkError: Storing a mail failed while it ran; what went wrong is its cause.
         """
-        assert self._thread and self._loop and self._stopping
-        self._loop.call_soon_threadsafe(self._stopping.set)
+        assert self._thread
+        assert self._stop_serving
+        self._stop_serving()
         self._thread.join(_STOP_TIMEOUT)
-        logging.getLogger("mail.log").removeFilter(self._quiet)
         if self._thread.is_alive():
             raise SinkError(f"{self.url} did not stop within {_STOP_TIMEOUT:g} s")
+        self._belongings.close()
+        self.ca_file = None
         if self._errors:
+            errors, self._errors = self._errors, []
             raise SinkError(
-                f"{len(self._errors)} mails could not be stored, first: {self._errors[0]!r}"
-            ) from self._errors[0]
+                f"{self.url} had {len(errors)} errors of its own, first: {errors[0]!r}"
+            ) from (errors[0] if len(errors) == 1 else ExceptionGroup("all of them", errors))
 
-    async def _serve(self, listening: Future[int]) -> None:
-        loop = self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
-        loop.set_exception_handler(_log_unless_disconnected)
-        try:
-            server = await loop.create_server(
-                lambda: Conversation(
-                    self._store, self._open_sessions, size_limit=self._size_limit, loop=loop
-                ),
-                self.host,
-                self.port,
-            )
-        except _CANNOT_LISTEN as error:
-            listening.set_exception(error)
-            return
-        listening.set_result(server.sockets[0].getsockname()[1])
-        await self._stopping.wait()
+    def _run(self, listening: socket.socket, terms: Terms, started: Future[None]) -> None:
+        with silent_thread(), asyncio.Runner(loop_factory=RealTimeLoop) as runner:
+            runner.run(self._serve(listening, terms, started))
+
+    async def _serve(self, listening: socket.socket, terms: Terms, started: Future[None]) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._note_unless_hung_up)
+        stopping = asyncio.Event()
+        self._stop_serving = partial(loop.call_soon_threadsafe, stopping.set)
+        engine = Engine(self._receive, terms, self._errors.append)
+        server = await loop.create_server(engine, sock=listening, backlog=BACKLOG)
+        started.set_result(None)
+        await stopping.wait()
         server.close()
-        while self._open_sessions:
-            for session in tuple(self._open_sessions):
-                session.abort()
-            await asyncio.sleep(0)
+        await engine.close()
 
-    def _store(self, raw: bytes, envelope_from: str, envelope_to: Sequence[str]) -> Acceptance:
-        try:
-            return self._receive(raw, envelope_from, envelope_to)
-        except Exception as error:
-            self._errors.append(error)
-            raise
+    def _terms(self) -> Terms:
+        context = None
+        if self.tls != "off":
+            context, authority = identity(self.host)
+            directory = self._directory or Path(
+                self._belongings.enter_context(TemporaryDirectory(prefix="agentmail-"))
+            )
+            self.ca_file = directory / "ca.pem"
+            self.ca_file.write_bytes(authority)
+        return Terms(
+            size_limit=self._size_limit,
+            tls=context,
+            tls_first=self.tls == "implicit",
+            auth=self._auth != "off",
+            auth_first=self._auth == "required",
+            credentials=_OURS if self._auth == "required" else None,
+            faults=self._faults,
+            sleep=self._sleep,
+        )
+
+    def _note_unless_hung_up(
+        self,
+        loop: asyncio.AbstractEventLoop,  # noqa: ARG002  (asyncio passes it)
+        context: dict[str, object],
+    ) -> None:
+        """A client that hangs up is no news."""
+        error = context.get("exception")
+        if not isinstance(error, _HUNG_UP):
+            failure = RuntimeError(str(context.get("message")))
+            failure.__cause__ = error if isinstance(error, BaseException) else None
+            self._errors.append(failure)
 
     def _why_not(self, error: Exception) -> str:
         if getattr(error, "errno", None) == errno.EADDRINUSE:
@@ -174,20 +220,3 @@ class Sink:
                 f"one (with several workers it has to be 0), or stop what listens there"
             )
         return f"cannot listen on {self.host} port {self.port}: {error}"
-
-
-class _OtherThreads(logging.Filter):
-    """Keeps the sink's dialogue, with its addresses and codes, out of the suite's log."""
-
-    def __init__(self, silent: int | None) -> None:
-        super().__init__()
-        self._silent = silent
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return record.thread != self._silent
-
-
-def _log_unless_disconnected(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    """A client that hangs up is no news."""
-    if not isinstance(context.get("exception"), OSError):
-        loop.default_exception_handler(context)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_agentmail.plugin import late, markers, options
+import pytest
+
+from pytest_agentmail.plugin import late, markers, neighbours, options
 from pytest_agentmail.plugin.fixtures import (
+    RUN,
     _agentmail_run,
     _agentmail_world,
     agent_run,
@@ -18,7 +21,9 @@ from pytest_agentmail.plugin.fixtures import (
 )
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Generator
+
+pytest.register_assert_rewrite("pytest_agentmail.contracts")
 
 __all__ = [
     "_agentmail_run",
@@ -37,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.declare(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    neighbours.spare_async_loop_scope(config)
     options.load(config)
     markers.declare(config)
 
@@ -52,6 +59,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     markers.validate(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    yield
+    if RUN in item.stash:
+        item.stash[RUN].conclude()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

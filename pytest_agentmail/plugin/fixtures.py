@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_agentmail.plugin.late import LATE_MAIL
-from pytest_agentmail.plugin.markers import settings_of
+from pytest_agentmail.plugin.markers import faults_of, settings_of
 from pytest_agentmail.plugin.options import SESSION_SETTINGS
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.signals.queue import SignalQueue
 
 __all__ = [
+    "RUN",
     "_agentmail_run",
     "_agentmail_world",
     "agent_run",
@@ -32,13 +33,21 @@ __all__ = [
 ]
 
 
+RUN = pytest.StashKey["AgentRun"]()
+"""Where a test's run is kept on its item while it is open."""
+
+
 @pytest.fixture(scope="session")
-def _agentmail_world(pytestconfig: pytest.Config) -> Iterator[MailWorld]:
+def _agentmail_world(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MailWorld]:
     from pytest_agentmail.agents.mail_world import MailWorld
     from pytest_agentmail.plugin.django import locmem_hint
 
     late = pytestconfig.stash.setdefault(LATE_MAIL, [])
-    with MailWorld(pytestconfig.stash[SESSION_SETTINGS], hints=[locmem_hint]) as world:
+    settings = pytestconfig.stash[SESSION_SETTINGS]
+    directory = None if settings.tls == "off" else tmp_path_factory.mktemp("agentmail")
+    with MailWorld(settings, hints=[locmem_hint], directory=directory) as world:
         yield world
     late += world.take_late()
 
@@ -48,8 +57,12 @@ def _agentmail_run(
     request: pytest.FixtureRequest, _agentmail_world: MailWorld
 ) -> Iterator[AgentRun]:
     item = request.node
-    with _agentmail_world.open_run(test=item.nodeid, **settings_of(item)) as run:
+    with _agentmail_world.new_run(test=item.nodeid, **settings_of(item)) as run:
+        run.mail_fault(*faults_of(item, "mail_fault"))
+        run.provider_fault(*faults_of(item, "provider_fault"))
+        item.stash[RUN] = run
         yield run
+        del item.stash[RUN]
 
 
 @pytest.fixture(scope="session")

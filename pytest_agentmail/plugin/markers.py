@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_agentmail.errors import AgentMailError, MarkerError
 from pytest_agentmail.settings import SETTINGS, Settings, run_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["MARKERS", "declare", "settings_of", "validate"]
+__all__ = ["MARKERS", "declare", "faults_of", "settings_of", "validate"]
 
 
 def agentmail(**settings: Any) -> dict[str, Any]:
@@ -21,14 +20,45 @@ def agentmail(**settings: Any) -> dict[str, Any]:
     return run_settings(settings, place="@pytest.mark.agentmail")
 
 
-MARKERS: dict[str, Callable[..., Any]] = {"agentmail": agentmail}
+def mail_fault(*faults: Any) -> Sequence[Any]:
+    """What goes wrong with the mail of this test; made by pytest_agentmail.world."""
+    from pytest_agentmail.world import MailFault, SmtpFault
+
+    return _all_of(faults, (MailFault, SmtpFault), "world.mail_… or world.smtp_…")
+
+
+def provider_fault(*faults: Any) -> Sequence[Any]:
+    """What goes wrong with the answers of the mail provider; made by pytest_agentmail.world."""
+    from pytest_agentmail.world import ProviderFault
+
+    return _all_of(faults, (ProviderFault,), "world.provider_…")
+
+
+def _all_of(faults: Sequence[Any], kinds: tuple[type, ...], allowed: str) -> Sequence[Any]:
+    from pytest_agentmail.errors import MarkerError
+
+    for fault in faults:
+        if not isinstance(fault, kinds):
+            raise MarkerError(f"{fault!r} is not allowed: expected {allowed}")
+    if not faults:
+        raise MarkerError(f"nothing was given: expected {allowed}")
+    return faults
+
+
+MARKERS: dict[str, Callable[..., Any]] = {
+    marker.__name__: marker for marker in (agentmail, mail_fault, provider_fault)
+}
 
 _SHOWN = {
     "agentmail": "agentmail({})".format(
         ", ".join(
-            f"{name}={getattr(Settings(), name)!r}" for name, s in SETTINGS.items() if s.per_run
+            f"{name}={Settings._field_defaults[name]!r}"
+            for name, s in SETTINGS.items()
+            if s.per_run
         )
-    )
+    ),
+    "mail_fault": "mail_fault(*faults)",
+    "provider_fault": "provider_fault(*faults)",
 }
 
 
@@ -40,12 +70,19 @@ def declare(config: pytest.Config) -> None:
 
 def validate(item: pytest.Item) -> None:
     """Fail where one of the item's markers was given what is not allowed."""
-    for name in MARKERS:
-        for mark in item.iter_markers(name):
-            try:
-                read(mark)
-            except AgentMailError as error:
-                pytest.fail(str(error), pytrace=False)
+    marks = [mark for name in MARKERS for mark in item.iter_markers(name)]
+    if marks:
+        _fail_on_bad(marks)
+
+
+def _fail_on_bad(marks: Sequence[pytest.Mark]) -> None:
+    from pytest_agentmail.errors import AgentMailError
+
+    for mark in marks:
+        try:
+            read(mark)
+        except AgentMailError as error:
+            pytest.fail(str(error), pytrace=False)
 
 
 def read(mark: pytest.Mark) -> Any:
@@ -55,6 +92,8 @@ def read(mark: pytest.Mark) -> Any:
         MarkerError: Its arguments do not fit.
         SettingsError: A setting is not allowed.
     """
+    from pytest_agentmail.errors import MarkerError
+
     marker = MARKERS[mark.name]
     try:
         bound = inspect.signature(marker).bind(*mark.args, **mark.kwargs)
@@ -65,7 +104,16 @@ def read(mark: pytest.Mark) -> Any:
         raise MarkerError(
             f"@pytest.mark.{mark.name}({given}): {error}; expected {_SHOWN[mark.name]}"
         ) from error
-    return marker(*bound.args, **bound.kwargs)
+    try:
+        return marker(*bound.args, **bound.kwargs)
+    except MarkerError as error:
+        raise MarkerError(f"@pytest.mark.{mark.name}: {error}") from None
+
+
+def faults_of(item: pytest.Item, name: str) -> list[Any]:
+    """The faults that the item's markers of that name plan, the outermost first."""
+    marks = reversed(list(item.iter_markers(name)))
+    return [fault for mark in marks for fault in read(mark)]
 
 
 def settings_of(item: pytest.Item) -> dict[str, Any]:

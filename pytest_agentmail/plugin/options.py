@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_agentmail.errors import SettingsError
 from pytest_agentmail.settings import SETTINGS, Settings, parse
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def declare(parser: pytest.Parser) -> None:
     """Add an ini value for every setting, and an option for those that have one."""
     group = parser.getgroup("agentmail", "email-verification agents (pytest_agentmail)")
     for setting in SETTINGS.values():
-        default = getattr(Settings, setting.name)
+        default = Settings._field_defaults[setting.name]
         text = f"{setting.help} Default: {default}."
         parser.addini(_ini(setting.name), text, default=None)
         if setting.option:
@@ -44,7 +43,7 @@ def load(config: pytest.Config) -> None:
             for value, place in [_given(config, name)]
             if value is not None
         }
-    except SettingsError as error:
+    except ValueError as error:  # a SettingsError, which need not be imported for that
         raise pytest.UsageError(str(error)) from error
     config.stash[SESSION_SETTINGS] = Settings(**given)
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from concurrent.futures import Future
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from pytest_agentmail.clock.pausing import Watch
     from pytest_agentmail.mail.message import Message
 
-__all__ = ["Knowing", "MailProvider", "Waking"]
+__all__ = ["Knowing", "MailProvider", "WakingProvider"]
 
 
 class MailProvider(Protocol):
@@ -44,11 +44,11 @@ class MailProvider(Protocol):
 
 
 @runtime_checkable
-class Waking(Protocol):
+class WakingProvider(MailProvider, Protocol):
     """A provider that tells of arrivals, so that a wait sleeps instead of asking again."""
 
-    def watching(self, recipient: str) -> AbstractContextManager[Future[None]]:
-        """A wakeup that the next arrival for `recipient` resolves."""
+    def watching(self, recipient: str) -> AbstractContextManager[Watch]:
+        """What to sleep on until there may be more for `recipient`."""
         ...
 
     def arrived(self, recipient: str) -> Sequence[Message]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_agentmail.errors import ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from pytest_agentmail.clock.pausing import Watch
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
@@ -33,12 +33,11 @@ class SinkProvider:
         self,
         *,
         recipient: str,
-        subject: str | None = None,  # noqa: ARG002  (the queue compares; so it can name near misses)
+        subject: str | None = None,
         after: datetime | None = None,
     ) -> Sequence[Message]:
-        """All visible mail for `recipient`, in order of acceptance."""
-        messages = self._mailbox(recipient).messages
-        return messages if after is None else [m for m in messages if m.visible_at > after]
+        """The visible mail for `recipient`, in order of acceptance."""
+        return self._mailbox(recipient).search(subject=subject, after=after)
 
     def fetch(self, message_id: str) -> Message:
         """The message of this run with that id."""
@@ -48,11 +47,9 @@ class SinkProvider:
                 return message
         raise ProviderError("not_found", detail=f"no message {message_id} in run {self._run_id}")
 
-    @contextmanager
-    def watching(self, recipient: str) -> Iterator[Future[None]]:
-        """A wakeup that the next arrival for `recipient` resolves."""
-        with self._mailbox(recipient).watching() as wakeup:
-            yield wakeup
+    def watching(self, recipient: str) -> AbstractContextManager[Watch]:
+        """What to sleep on until there may be more for `recipient`."""
+        return self._mailbox(recipient).watching()
 
     def arrived(self, recipient: str) -> Sequence[Message]:
         """What is visible for `recipient`."""

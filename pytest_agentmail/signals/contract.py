@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_agentmail.mail.address import canonical
-from pytest_agentmail.mail.matching import NearMiss, describe, matches
+from pytest_agentmail.mail.matching import NearMiss, deny, describe, matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -41,11 +41,6 @@ class Contract:
             f" {re.RegexFlag(self.subject.flags)!r}" if isinstance(self.subject, re.Pattern) else ""
         )
         return f"subject {describe(self.subject)}{flags}"
-
-    @property
-    def hint(self) -> str | None:
-        """The part of the subject a provider may search for."""
-        return self.subject if isinstance(self.subject, str) else None
 
     def survey(
         self,
@@ -94,7 +89,7 @@ class Contract:
         if fingerprint in signal.spent_content or f"{signal.recipient} {fingerprint}" in claimed:
             yield miss("already used", "the same mail was used before")
         if not matches(self.subject, message.subject):
-            yield miss("wrong subject", f"its subject is not one that {describe(self.subject)}")
+            yield miss("wrong subject", f"its subject {deny(self.subject)}")
 
 
 def _addressed(message: Message, recipient: str) -> bool:

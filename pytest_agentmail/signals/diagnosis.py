@@ -30,13 +30,16 @@ def next_action(signal: Signal, answer: Answer) -> str:
             return "finish"
 
 
-def advise(signal: Signal, answer: Answer, misses: Sequence[NearMiss]) -> str:
+def advise(
+    signal: Signal, answer: Answer, misses: Sequence[NearMiss], happened: Sequence[str] = ()
+) -> str:
     """What to do next and why.
 
     Args:
         signal: As it is now.
         answer: What is being answered.
         misses: What did not count, nearest first.
+        happened: What was done to the run's mail, a sentence each.
     """
     match answer:
         case (SignalStatus.FOUND, _):
@@ -55,7 +58,18 @@ def advise(signal: Signal, answer: Answer, misses: Sequence[NearMiss]) -> str:
                 f"mended, then start a new signal; do not have the mail sent again before."
             )
         case _:
-            return f"{_used_up(signal)} {_about(misses[0]) if misses else _NOTHING}"
+            return f"{_used_up(signal)} {_why_nothing(misses, happened)}"
+
+
+def _why_nothing(misses: Sequence[NearMiss], happened: Sequence[str]) -> str:
+    if misses:
+        return _about(misses[0])
+    if happened:
+        return (
+            f"No mail came to the address, but something was done to it: {'; '.join(happened)}. "
+            f"See whether the app sends again after that, then request a new verification."
+        )
+    return _NOTHING
 
 
 _NOTHING = (
@@ -75,7 +89,7 @@ _REMEDIES = {
 
 def _about(miss: NearMiss) -> str:
     subject = masked(miss.message.subject)
-    return f"Nearest was {miss.message.id} {subject!r}: {miss.why}. {_REMEDIES[miss.criterion]}"
+    return f"Nearest was {miss.message.name} {subject!r}: {miss.why}. {_REMEDIES[miss.criterion]}"
 
 
 def _used_up(signal: Signal) -> str:

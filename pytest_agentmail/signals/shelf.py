@@ -35,12 +35,12 @@ class Shelf:
         self._store = store
         self._run_id = run_id
 
-    def add(self, signal: Signal, identity: str) -> Signal:
+    def add(self, signal: Signal) -> Signal:
         """Keep a new signal, or the one that has its identity."""
         record = SignalRecord(
             run_id=self._run_id,
             signal_id=signal.signal_id,
-            identity=identity,
+            identity=signal.signal_id,
             revision=1,
             claim=None,
             body=signal.model_dump_json(),

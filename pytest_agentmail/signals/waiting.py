@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_agentmail.clock.pausing import Pause
-from pytest_agentmail.providers.protocol import Waking
+from pytest_agentmail.providers.protocol import WakingProvider
 from pytest_agentmail.signals.signal import SignalStatus
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from datetime import datetime
 
-    from pytest_agentmail.clock.pausing import Wait
+    from pytest_agentmail.clock.pausing import Pause, Wait
     from pytest_agentmail.signals.queue import SignalQueue
     from pytest_agentmail.signals.result import CheckResult
     from pytest_agentmail.signals.signal import Reason, Signal
@@ -21,7 +20,7 @@ __all__ = ["waiting"]
 
 
 def waiting(queue: SignalQueue, signal: Signal) -> Wait[CheckResult]:
-    """Look, sleep until the next look is due or matching mail arrives, look again.
+    """Look, sleep until the next look is due, matching mail arrives or a notice comes, look again.
 
     The last check is kept for the deadline or for mail that matches. A clock that stands still
     cannot prolong it: the signal ends once its seconds have passed on the monotonic clock.
@@ -44,7 +43,7 @@ def waiting(queue: SignalQueue, signal: Signal) -> Wait[CheckResult]:
 
 def _next_look(queue: SignalQueue, result: CheckResult) -> datetime:
     signal = result.signal
-    told_of_mail = isinstance(queue.provider, Waking)
+    told_of_mail = isinstance(queue.provider, WakingProvider)
     failed = result.status is SignalStatus.PROVIDER_ERROR
     if result.retry_at is None or signal.checks_left <= 1 or (told_of_mail and not failed):
         return signal.expires_at
@@ -54,20 +53,24 @@ def _next_look(queue: SignalQueue, result: CheckResult) -> datetime:
 def _sleeping(
     queue: SignalQueue, signal: Signal, known: set[str], seconds: float
 ) -> Generator[Pause, bool, bool]:
-    """Sleep; tell whether mail that matches cut it short. Other mail does not."""
-    provider, clock = queue.provider, queue.clock
-    if not isinstance(provider, Waking):
-        yield Pause(max(0.0, seconds))
-        return False
-    until = clock.monotonic() + seconds
+    """Sleep; tell whether matching mail or a notice cut it short. Other mail does not.
+
+    A notice keeps the least distance between two checks; notices that come meanwhile are one.
+    """
+    now = queue.clock.monotonic()
+    until = now + seconds
+    rested = now + queue.rest_left(signal)
     while True:
-        with provider.watching(signal.recipient) as wakeup:
+        with queue.watching(signal) as watch:
             if any(m.id not in known and queue.counts(signal, m) for m in queue.arrived(signal)):
                 return True
-            left = until - clock.monotonic()
-            if left <= 0:
+            now = queue.clock.monotonic()
+            if now >= rested and queue.take_notice(signal):
+                return True
+            if now >= until:
                 return False
-            yield Pause(left, wakeup)
+            due = min(until, rested) if now < rested else until
+            yield watch.pause(due - now)
 
 
 def _seconds(start: datetime, end: datetime) -> float:

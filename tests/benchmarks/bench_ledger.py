@@ -3,7 +3,6 @@
 Run it with `python tests/benchmarks/bench_ledger.py`; each line is one figure.
 """
 
-# ruff: noqa: T201 - it prints its figures
 from __future__ import annotations
 
 import sqlite3

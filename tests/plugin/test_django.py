@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import django
 import pytest
+
+from pytest_agentmail.plugin.django import overrides
 
 OURS = ("--disable-plugin-autoload", "-p", "pytest_agentmail.plugin", "-p", "django")
 
@@ -41,6 +44,43 @@ def test_mail_goes_to_the_sink_while_the_fixture_is_there(project):
     project.runpytest_subprocess(*OURS).assert_outcomes(passed=2)
 
 
+MAILERS = pytest.mark.skipif(django.VERSION < (6, 1), reason="MAILERS came with Django 6.1")
+
+
+@MAILERS
+def test_a_project_with_mailers_sends_to_the_sink_and_is_told_where_it_does_not(project):
+    smtp = "django.core.mail.backends.smtp.EmailBackend"
+    project.makepyfile(
+        project_settings=f"""
+            SECRET_KEY = "for tests"
+            INSTALLED_APPS = []
+            MAILERS = {{"default": {{"BACKEND": "{smtp}"}}, "bulk": {{"BACKEND": "{smtp}"}}}}
+        """,
+        test_it="""
+            from django.core import mail
+            import pytest
+
+            @pytest.mark.parametrize("using", ["default", "bulk"])
+            def test_with(agentmail_django, mailbox, using):
+                mail.send_mail(
+                    "Confirm", "Code: 483920", "shop@app.example", [mailbox.address], using=using
+                )
+                assert mailbox.wait(subject="Confirm").code == "483920"
+
+            def test_without(mailbox):
+                with pytest.raises(AssertionError, match="hint: Django keeps its mail in memory"):
+                    mailbox.wait(timeout=0)
+        """,
+    )
+    project.runpytest_subprocess(*OURS, "-Werror").assert_outcomes(passed=3)
+
+
+def test_every_mailer_of_a_project_is_overridden_and_no_older_setting():
+    smtp = {"host": "127.0.0.1", "port": 2525}
+    mailer = {"BACKEND": "django.core.mail.backends.smtp.EmailBackend", "OPTIONS": smtp}
+    assert overrides(smtp, ["default", "bulk"]) == {"MAILERS": {"default": mailer, "bulk": mailer}}
+
+
 def test_a_failed_wait_tells_that_django_keeps_the_mail(project):
     project.makepyfile(
         """
@@ -77,4 +117,4 @@ def test_there_is_no_hint_where_django_does_not_keep_it(pytester, before):
     pytester.makepyfile(f"{before}\ndef test_it(mailbox): mailbox.wait(timeout=0)")
     result = pytester.runpytest_subprocess(*OURS[:3])
     result.assert_outcomes(failed=1)
-    result.stdout.no_fnmatch_line("*hint*")
+    result.stdout.no_fnmatch_line("E *hint: *")

@@ -51,19 +51,31 @@ def test_without_the_plugin_there_is_nothing_of_it(suite):
 
 def test_a_suite_with_fixtures_of_every_name_keeps_its_own(suite):
     """D8."""
-    names = "mail_world smtp_sink agent_run mailbox signals run_id agentmail_django".split()
+    names = [
+        "mail_world",
+        "smtp_sink",
+        "agent_run",
+        "mailbox",
+        "signals",
+        "run_id",
+        "agentmail_django",
+    ]
     suite.makeconftest(
         "import pytest\n"
         + "".join(f"@pytest.fixture\ndef {name}(): return 'theirs'\n" for name in names)
     )
-    suite.makepyfile(f"def test_it({', '.join(names)}): assert {{{', '.join(names)}}} == {{'theirs'}}")
+    suite.makepyfile(
+        f"def test_it({', '.join(names)}): assert {{{', '.join(names)}}} == {{'theirs'}}"
+    )
     suite.runpytest(*OURS).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize("theirs", ["mailbox", "agent_run", "smtp_sink", "mail_world"])
 def test_a_suite_with_one_fixture_of_ours_keeps_the_others_working(suite, theirs):
     """D8: public fixtures are leaves."""
-    suite.makeconftest(f"import pytest\n@pytest.fixture(scope='session')\ndef {theirs}(): return 1\n")
+    suite.makeconftest(
+        f"import pytest\n@pytest.fixture(scope='session')\ndef {theirs}(): return 1\n"
+    )
     ours = {"mailbox", "agent_run", "smtp_sink", "mail_world", "signals", "run_id"} - {theirs}
     suite.makepyfile(
         f"def test_it({theirs}, {', '.join(sorted(ours))}):\n"
@@ -79,22 +91,24 @@ def test_setup_plan_starts_nothing(suite):
     result.stdout.fnmatch_lines(["*SETUP    F mailbox*"])
 
 
-def test_the_fixture_list_says_what_each_gives(suite):
+@pytest.mark.parametrize(
+    ("name", "gives"),
+    [
+        ("mail_world * --", "The world of all runs: the SMTP sink, and `open_run()` for a fresh"),
+        (
+            "smtp_sink * --",
+            "The SMTP server that takes all mail: `host`, `port`, `url`, and `env()`",
+        ),
+        ("agent_run --", "A run of its own for this test: a mailbox, signals, and `drive()` for"),
+        ("mailbox --", "A disposable mailbox leased to this test: `address`, `wait()`,"),
+        ("signals --", "The mails this test's run expects: `expect()`, `check()`, `wait()`."),
+        ("run_id --", "The id of this test's run; no other run has it."),
+        ("agentmail_django --", "Django's mail goes to the sink for this test."),
+    ],
+)
+def test_the_fixture_list_says_what_each_gives(suite, name, gives):
     result = suite.runpytest(*OURS, "--fixtures")
-    result.stdout.fnmatch_lines(
-        [
-            "mail_world * -- *",
-            "    The world of all runs: the SMTP sink, and `open_run()` for a fresh run at any time.",
-            "smtp_sink * -- *",
-            "    The SMTP server that takes all mail: `host`, `port`, `url`, and `env()` for apps.",
-            "agent_run -- *",
-            "    A run of its own for this test: a mailbox, signals, and `drive()` for the agent.",
-            "mailbox -- *",
-            "signals -- *",
-            "run_id -- *",
-            "agentmail_django -- *",
-        ]
-    )
+    result.stdout.fnmatch_lines([f"{name} *", f"    {gives}*"], consecutive=True)
     result.stdout.no_fnmatch_line("*_agentmail_*")
 
 
@@ -151,18 +165,18 @@ def test_random_seeds_do_not_repeat_addresses(suite):
     suite.makepyfile(
         """
         import random
+        import pytest
         addresses = set()
 
-        def test_one(mailbox):
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_it(number, mail_world):
             random.seed(1)
-            addresses.add(mailbox.address)
-
-        def test_two(mailbox):
-            addresses.add(mailbox.address)
-            assert len(addresses) == 2
+            with mail_world.open_run() as run:
+                assert run.mailbox.address not in addresses
+                addresses.add(run.mailbox.address)
         """
     )
-    result = suite.runpytest_subprocess(*OURS, "-p", "randomly", "-p", "no:random_order")
+    result = suite.runpytest_subprocess(*OURS, "-p", "randomly")
     result.assert_outcomes(passed=2)
 
 
@@ -186,6 +200,15 @@ def test_async_tests_wait_on_their_own_loop(suite):
     suite.runpytest_subprocess(*OURS, *args).assert_outcomes(passed=1)
 
 
+def test_a_strict_suite_without_anything_asynchronous_is_spared_the_warnings_of_others(suite):
+    """D8: pytest-asyncio comes with us, and warns of an ini value the suite never heard of."""
+    suite.makepyfile(FINDS)
+    suite.makeini("[pytest]\nfilterwarnings = error")
+    result = suite.runpytest_subprocess(*OURS, "-p", "asyncio")
+    result.assert_outcomes(passed=1)
+    result.stderr.no_fnmatch_line("*asyncio_default_fixture_loop_scope*")
+
+
 def test_failures_show_what_came_at_the_line_of_the_test(suite):
     suite.makepyfile(
         """
@@ -201,11 +224,11 @@ def test_failures_show_what_came_at_the_line_of_the_test(suite):
     result.stdout.fnmatch_lines(
         [
             ">       mailbox.wait(subject=*",
-            "E *NoMatchingMail: no mail came to *@agentmail.example within 0 s that counts",
+            "E *NoMatchingMail: no mail that counts came to *@agentmail.example within 0 s",
             "E       expected: subject contains 'Welcome'",
             "E       arrived: 1, nearest miss first",
-            "E         - +0.0* s *-1 'Confirm your account' from shop@app.example: "
-            "its subject is not one that contains 'Welcome'",
+            "E         - +0.0* s m1 'Confirm your account' from shop@app.example: "
+            "its subject does not contain 'Welcome'",
             "E       next: compare the criteria with the nearest mail above",
             "",
             "*:5: NoMatchingMail",

@@ -12,8 +12,14 @@ def test_markers_are_registered_with_what_they_take(pytester):
     result.stdout.fnmatch_lines(
         [
             "@pytest.mark.agentmail(domain='agentmail.example', address='unique', lease=3600.0, "
-            "checks=10, within=120.0, raises=True): Settings for this test; before those of the "
-            "command line and the ini file."
+            "checks=10, within=120.0, clock='real', datetime=True, settle=0.5, own_sink=False, raises=True): Settings for this test; before those of the "
+            "command line and the ini file.",
+            "",
+            "@pytest.mark.mail_fault(*faults): What goes wrong with the mail of this test; "
+            "made by pytest_agentmail.world.",
+            "",
+            "@pytest.mark.provider_fault(*faults): What goes wrong with the answers of the mail "
+            "provider; made by pytest_agentmail.world.",
         ]
     )
 
@@ -24,7 +30,7 @@ def test_markers_are_registered_with_what_they_take(pytester):
         (
             "chekcs=3",
             "@pytest.mark.agentmail: there is no setting 'chekcs': "
-            "expected one of domain, address, lease, checks, within, raises",
+            "expected one of domain, address, lease, checks, within, clock, datetime, settle, own_sink, raises",
         ),
         (
             "checks=0",

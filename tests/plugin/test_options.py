@@ -75,9 +75,7 @@ def test_a_bad_option_is_a_usage_error_that_says_what_is_allowed(run):
 def test_a_bad_ini_value_names_its_file(run):
     result = run(ini="agentmail_lease = -5")
     result.stderr.fnmatch_lines(
-        [
-            "ERROR: agentmail_lease in *tox.ini: '-5' is not allowed: expected seconds, more than 0"
-        ]
+        ["ERROR: agentmail_lease in *tox.ini: '-5' is not allowed: expected seconds, more than 0"]
     )
 
 

@@ -15,6 +15,9 @@ PURE = ("signals", "runs", "scenarios", "mail", "clock")
 DOES_IO = {
     "signals/waiting.py",
     "mail/sink.py",
+    "mail/serving.py",
+    "mail/connection.py",
+    "mail/conversation.py",
     "mail/engine.py",
     "mail/tls.py",
     "clock/real.py",

@@ -8,10 +8,11 @@ import sys
 import pytest
 
 import pytest_agentmail
+from pytest_agentmail import errors
 
 
 def test_all_is_pinned():
-    assert pytest_agentmail.__all__ == [
+    assert set(pytest_agentmail.__all__) == {
         "AgentRun",
         "CheckResult",
         "Evidence",
@@ -22,12 +23,15 @@ def test_all_is_pinned():
         "Signal",
         "SignalQueue",
         "SignalStatus",
-    ]
+        "VirtualClock",
+        "world",
+        *errors.__all__,
+    }
 
 
 @pytest.mark.parametrize("name", pytest_agentmail.__all__)
 def test_every_name_is_there(name):
-    assert getattr(pytest_agentmail, name).__name__ == name
+    assert getattr(pytest_agentmail, name).__name__.endswith(name)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -78,5 +78,5 @@ def test_a_run_has_no_settings_of_the_session():
 
     assert str(caught.value) == (
         "open_run: there is no setting 'port': "
-        "expected one of domain, address, lease, checks, within, raises"
+        "expected one of domain, address, lease, checks, within, clock, datetime, settle, own_sink, raises"
     )

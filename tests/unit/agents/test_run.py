@@ -170,7 +170,7 @@ def test_a_fixed_address_is_free_again_when_its_run_ends(mail_world):
 
 @pytest.mark.parametrize("address", ["nobody", "@hotel.example", "a@b@", "a@no domain"])
 def test_an_address_is_checked(run, address):
-    with pytest.raises(SettingsError, match="is no (mail address|domain name)"):
+    with pytest.raises(SettingsError, match=r"is no (mail address|domain name)"):
         run.lease(address)
 
 
@@ -212,8 +212,10 @@ def test_late_mail_is_remembered_with_its_test(mail_world):
 
 
 def test_open_run_refuses_what_is_no_setting(mail_world):
-    with pytest.raises(SettingsError, match="open_run: there is no setting 'wihtin'"), \
-            mail_world.open_run(wihtin=3):
+    with (
+        pytest.raises(SettingsError, match="open_run: there is no setting 'wihtin'"),
+        mail_world.open_run(wihtin=3),
+    ):
         pass  # pragma: no cover
 
 

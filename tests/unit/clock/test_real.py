@@ -84,3 +84,10 @@ def test_a_cancelled_async_wait_gives_its_wakeup_up():
 
     asyncio.run(main())
     assert wakeup.cancelled()
+
+
+def test_real_time_stands_still_for_nobody():
+    clock = RealClock()
+    with clock.hold("step") as hold, hold.lifted():
+        clock.sleep(0.001)
+    clock.hold("SMTP connection", at_most=5).release()

@@ -45,23 +45,23 @@ def test_counts(message, criteria):
 @pytest.mark.parametrize(
     ("criteria", "name", "why"),
     [
-        ({"subject": "Welcome"}, "subject", "its subject is not one that contains 'Welcome'"),
+        ({"subject": "Welcome"}, "subject", "its subject does not contain 'Welcome'"),
         (
             {"subject": re.compile("^Confirm")},
             "subject",
-            "its subject is not one that matches /^Confirm/",
+            "its subject does not match /^Confirm/",
         ),
-        ({"sender": "bank"}, "sender", "its sender is not one that contains 'bank'"),
-        ({"body": "1234"}, "body", "its body is not one that contains '1234'"),
+        ({"sender": "bank"}, "sender", "its sender does not contain 'bank'"),
+        ({"body": "1234"}, "body", "its body does not contain '1234'"),
         (
             {"header": {"X-Run": "eight"}},
             "header",
-            "its header X-Run is not one that contains 'eight'",
+            "its header X-Run does not contain 'eight'",
         ),
         (
             {"header": {"X-None": "x"}},
             "header",
-            "its header X-None is not one that contains 'x'",
+            "its header X-None does not contain 'x'",
         ),
     ],
 )
@@ -119,7 +119,8 @@ def test_nearest_is_fewest_failures_then_likest_subject_then_newest(world):
     unlike_newer = world.deliver(address, subject="Welcome")
     counted = world.deliver(address)
 
-    misses = nearest_first(map(wanted.failures, [far, unlike, like, unlike_newer, counted]),
-                           wanted.subject)
+    misses = nearest_first(
+        map(wanted.failures, [far, unlike, like, unlike_newer, counted]), wanted.subject
+    )
 
     assert [miss.message for miss in misses] == [like, unlike_newer, unlike, far]

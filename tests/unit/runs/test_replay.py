@@ -22,7 +22,9 @@ def event(version, type="decision_confirmed", run_id="run-1", **data):
 
 @pytest.mark.parametrize("other", [event(2), event(1, run_id="run-2")], ids=["gap", "run"])
 def test_events_follow_one_another(other):
-    with pytest.raises(ValueError, match=r"event \d of run 'run-\d' cannot follow version 0 of run 'run-1'"):
+    with pytest.raises(
+        ValueError, match=r"event \d of run 'run-\d' cannot follow version 0 of run 'run-1'"
+    ):
         fold(Snapshot(run_id="run-1"), other)
 
 

@@ -243,8 +243,8 @@ def test_expired_by_time_names_the_nearest_miss(world, queue, clock):
     assert (result.status, result.final, result.cause) == ("expired", True, "deadline")
     assert result.next_action == "lease_new_mailbox"
     assert result.advice == (
-        "Expired: 60 s have passed. Nearest was ada-1 'Welcome ••••••': its subject is not one "
-        "that contains 'Confirm'. If that is the mail, expect its subject; if not, the app sent "
+        "Expired: 60 s have passed. Nearest was m1 'Welcome ••••••': its subject does "
+        "not contain 'Confirm'. If that is the mail, expect its subject; if not, the app sent "
         "another one."
     )
 
@@ -269,9 +269,8 @@ def test_a_check_paid_by_a_life_that_died_is_not_given_back(asking, clock, store
         def search(self, **_):
             raise KeyboardInterrupt
 
-    queue = asking([], checks=1)
+    queue = SignalQueue(Deadly(), store, clock, run_id="run-one", mailbox=ADA, checks=1)
     signal = queue.expect("verification")
-    queue.provider = Deadly()
     with pytest.raises(KeyboardInterrupt):
         queue.check(signal)
     life = asking([])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
-from pytest_agentmail.errors import ProviderError
+from pytest_agentmail.errors import ProviderError, UnexpectedMail
 from pytest_agentmail.signals.signal import SignalStatus
 
 ADA = "ada@agentmail.example"
@@ -94,7 +95,7 @@ def test_hb_48_a_provider_that_asks_for_rest_is_left_alone(asking, world, clock)
     queue.provider.search = timed
     result = queue.wait(queue.expect("verification"))
     assert (result.status, len(asked_at)) == (SignalStatus.FOUND, 4)
-    assert all(later - earlier >= 2 for earlier, later in zip(asked_at, asked_at[1:], strict=False))
+    assert all(later - earlier >= 2 for earlier, later in pairwise(asked_at))
     assert reasons(result)[1:] == ["error_recovery"] * 3
 
 
@@ -130,3 +131,81 @@ def test_a_wait_in_a_later_life_does_not_call_its_check_the_first(asking, clock)
     life = asking([])
     result = life.wait(life.expect("verification"))
     assert reasons(result) == ["first_check", "scheduled"]
+
+
+def test_a_notice_makes_a_provider_be_asked_that_tells_nothing_itself(asking, world, clock):
+    message = world.deliver(ADA)
+    queue = asking([], [], [], [], [], [message])
+    signal = queue.expect("verification")
+    clock.at(10, lambda: queue.notify(signal))
+    result = queue.wait(signal)
+    assert result.message is message
+    assert clock.seconds == 10
+    assert reasons(result)[-1] == "after_wakeup"
+
+
+def test_hb_54_notices_come_often_and_out_of_order_and_there_is_one_find(asking, world, clock):
+    """HB-54: five notices, the newer mail's first: one find, the newer mail's code."""
+    older, newer = world.deliver(ADA, body="Code: 111222"), world.deliver(ADA)
+    queue = asking([], [newer, older])
+    signal = queue.expect("verification")
+    for number in range(5):
+        clock.at(0.1 + number / 100, lambda: queue.notify(signal))
+    result = queue.wait(signal)
+    assert (result.message, result.also_matched) == (newer, (older,))
+    assert result.signal.checks == 2
+    assert len(queue.provider.asked) == 2
+
+
+def test_notices_keep_the_least_distance_between_two_checks(asking, clock):
+    """I4: a flood of notices cannot empty the budget at once."""
+    queue = asking([])
+    signal = queue.expect("verification", checks=10, within=100)
+    for number in range(400):
+        clock.at(number / 100, lambda: queue.notify(signal))
+    result = queue.wait(signal)
+    times = [query.at for query in result.signal.history]
+    assert all((b - a).total_seconds() >= 0.5 for a, b in pairwise(times))
+
+
+def test_a_notice_before_the_wait_counts(world, clock, queue):
+    signal = queue.expect("verification")
+    queue.check(signal)
+    queue.notify(signal)
+    clock.at(2, lambda: world.deliver(ADA))
+    result = queue.wait(signal)
+    assert result.status is SignalStatus.FOUND
+
+
+def test_expect_none_passes_when_the_time_is_over(clock, queue):
+    assert queue.expect_none("second_mail", within=30).status is SignalStatus.EXPIRED
+    assert clock.seconds == 30
+
+
+def test_expect_none_fails_at_the_first_match(world, clock, queue):
+    clock.at(3, lambda: world.deliver(ADA, subject="Confirm 483920"))
+    with pytest.raises(UnexpectedMail) as caught:
+        queue.expect_none("second_mail", subject="Confirm", within=30)
+    assert clock.seconds == 3
+    assert str(caught.value) == (
+        "mail came for 'second_mail' to ada@agentmail.example that must not\n"
+        "unwanted: subject contains 'Confirm'\n"
+        "  - +3.000 s m1 'Confirm ••••••' from shop@app.example\n"
+        "next: find out what sent it, or let it count as older with newer_than="
+    )
+
+
+def test_expect_none_says_nothing_where_nothing_is_known(asking):
+    """I3."""
+    with pytest.raises(ProviderError, match="the mail provider failed with 503"):
+        asking(ProviderError("503")).expect_none("second_mail", within=5)
+
+
+def test_mail_after_the_end_is_late_and_changes_nothing(world, clock, queue):
+    signal = queue.expect("verification", subject="Confirm", within=10)
+    assert queue.late(signal) == []
+    ended = queue.wait(signal)
+    late = world.deliver(ADA)
+    world.deliver(ADA, subject="Welcome")
+    assert queue.late(signal) == [late]
+    assert queue.check(signal) is ended

@@ -1,0 +1,36 @@
+"""The time of a run: real, or virtual and driven."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_agentmail.clock.real import RealClock
+    from pytest_agentmail.clock.virtual import VirtualClock
+    from pytest_agentmail.settings import Settings
+
+__all__ = ["Timing", "timing"]
+
+
+class Timing(NamedTuple):
+    """What a run needs of time."""
+
+    clock: RealClock | VirtualClock
+    """Tells it, waits in it, and can be held."""
+    driven: Callable[[], AbstractContextManager[object]]
+    """Makes the code inside live in it."""
+
+
+def timing(settings: Settings, real: RealClock) -> Timing:
+    """The time that `settings` ask for; where it is the real one, that of `real`."""
+    if settings.clock == "real":
+        return Timing(real, nullcontext)
+    from pytest_agentmail.clock.driven import driving
+    from pytest_agentmail.clock.virtual import VirtualClock
+
+    clock = VirtualClock()
+    return Timing(clock, partial(driving, clock, datetime=settings.datetime))
