@@ -19,8 +19,10 @@ import os
 import re
 import secrets
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -30,7 +32,15 @@ from pytest_agentmail.stores.protocol import RunDump, SignalStore
 if TYPE_CHECKING:
     from pytest_agentmail.stores.protocol import Store
 
-__all__ = ["Imported", "export_run", "import_run", "read_file", "retire_run", "write_file"]
+__all__ = [
+    "Imported",
+    "export_run",
+    "import_run",
+    "read_file",
+    "retire_old_runs",
+    "retire_run",
+    "write_file",
+]
 
 MAGIC = b"pytest-agentmail run 1\n"
 MARK = b"\ncomplete\n"
@@ -83,6 +93,31 @@ def retire_run(store: Store, run_id: str, path: str | Path) -> Path:
     written = write_file(dump, Path(path))
     store.retire(run_id, dump.run.version, str(written))
     return written
+
+
+def retire_old_runs(store: Store, folder: str | Path, *, before: datetime) -> tuple[Path, ...]:
+    """Move the runs that were last written `before` a time to files in `folder`.
+
+    Args:
+        store: Where the runs are.
+        folder: Where their files go, each named after its run.
+        before: An aware time; runs that were never written stay.
+
+    Raises:
+        StaleVersion: If a run went on meanwhile; those moved so far stay moved.
+    """
+    old = [
+        run.run_id
+        for run in store.runs()
+        if run.retired is None
+        and run.written_at
+        and datetime.fromisoformat(run.written_at) < before
+    ]
+    names = [f"{quote(run_id, safe='')}.agentmail" for run_id in old]
+    return tuple(
+        retire_run(store, run_id, Path(folder) / name)
+        for run_id, name in zip(old, names, strict=True)
+    )
 
 
 def write_file(dump: RunDump, path: Path) -> Path:

@@ -10,7 +10,13 @@ from pytest_agentmail.contracts.processes import KILLED, dying_at_call, run_chil
 from pytest_agentmail.errors import SettingsError, StaleVersion, StoreCorrupt
 from pytest_agentmail.runs import portable
 from pytest_agentmail.runs.ledger import Ledger
-from pytest_agentmail.runs.portable import export_run, import_run, read_file, retire_run
+from pytest_agentmail.runs.portable import (
+    export_run,
+    import_run,
+    read_file,
+    retire_old_runs,
+    retire_run,
+)
 from pytest_agentmail.stores.memory import MemoryStore
 from pytest_agentmail.stores.protocol import SignalRecord
 
@@ -182,3 +188,21 @@ def test_an_old_run_is_moved_out_of_the_store(run, ledger, path):
     with pytest.raises(SettingsError, match=f"run 'run-1' was retired to {path}"):
         run.live()
     assert import_run(MemoryStore(), path).dump.run.version == 4
+
+
+def test_old_runs_are_archived_and_young_ones_stay(run, tmp_path):
+    """C10: so that no table grows for ever."""
+    for run_id in ("shop/1", "shop/2"):
+        run.lease(Ledger.open(run.store, run_id=run_id, clock=run.clock))
+    run.clock.advance(86_400)
+    run.store.take_over("never written")
+    run.lease(run.live())
+    before = run.clock.now()
+    moved = retire_old_runs(run.store, tmp_path, before=before)
+    assert [path.name for path in moved] == ["shop%2F1.agentmail", "shop%2F2.agentmail"]
+    assert read_file(moved[0]).dump.run.run_id == "shop/1"
+    assert {row.run_id for row in run.store.runs() if row.retired is None} == {
+        "never written",
+        "run-1",
+    }
+    assert retire_old_runs(run.store, tmp_path, before=before) == ()
