@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -269,15 +270,11 @@ class SQLiteLedgerMachine(LedgerMachine):
                 copy.with_name(f"torn.db{end}").write_bytes(
                     data[: int(len(data) * share)] if end else data
                 )
-        try:
-            store = SQLiteStore(copy)
+        with suppress(AgentMailError), closing(SQLiteStore(copy)) as store:
             torn = Ledger(store, "run-1", self.clock, self.spending, life=0)
             replayed = torn.replay(upto=torn.version)
-        except AgentMailError:
-            return
-        assert replayed == self.snapshots.get(replayed.version, replayed)
-        assert replayed.version <= len(self.snapshots)
-        store.close()
+            assert replayed == self.snapshots.get(replayed.version, replayed)
+            assert replayed.version <= len(self.snapshots)
 
     def teardown(self):
         super().teardown()
