@@ -237,8 +237,8 @@ class LedgerMachine(RuleBasedStateMachine):
         assert BODY not in repr((self.ledger.snapshot, self.ledger.events()))
 
     def teardown(self):
-        if hasattr(self, "store"):
-            self.store.close()
+        for ledger in [*self.zombies, self.ledger]:
+            ledger.store.close()
 
 
 class SQLiteLedgerMachine(LedgerMachine):
