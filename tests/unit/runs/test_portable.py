@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -145,10 +146,9 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(run, ledger, path):
     for call in range(1, 2_000):
 
         def write(say, call=call):
-            import sys
-
             sys.setprofile(dying_at_call(call))
             export_run(run.store, "run-1", path)
+            sys.setprofile(None)
 
         code, said = run_child(write)
         assert code in {0, KILLED}, said
