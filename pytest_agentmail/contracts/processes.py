@@ -74,7 +74,7 @@ def start_child(work: Callable[[Callable[[str], None]], None]) -> Child:
         # Threads of pytest's plugins make Python 3.12 warn; the child uses none of their locks.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
-    if not pid:
+    if not pid:  # pragma: no cover - the child ends without a report
         _live(work, reading, writing)
     os.close(writing)
     return Child(pid, reading)
@@ -86,7 +86,7 @@ def _live(work: Callable[[Callable[[str], None]], None], reading: int, writing: 
         os.close(reading)
         work(lambda text: (os.write(writing, text.encode()), None)[1])
         code = 0
-    except BaseException:  # noqa: BLE001 - whatever it was, the parent has to hear of it
+    except BaseException:  # noqa: BLE001  # pragma: no cover - the parent has to hear of it
         os.write(writing, traceback.format_exc().encode())
     finally:
         os._exit(code)

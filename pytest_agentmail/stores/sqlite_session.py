@@ -116,7 +116,7 @@ class Use:
             if connection.in_transaction:
                 connection.execute("ROLLBACK" if error or not self._begin else "COMMIT")
         except sqlite3.DatabaseError as failed:
-            if connection.in_transaction:
+            if connection.in_transaction:  # pragma: no branch - SQLite may have done it itself
                 connection.execute("ROLLBACK")
             error = failed
         finally:
