@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.message import Message
+    from pytest_agentmail.scenarios.history import MailHistory
     from pytest_agentmail.signals.queue import SignalQueue
     from pytest_agentmail.signals.result import CheckResult
     from pytest_agentmail.signals.signal import Evidence, Signal, SignalStatus
@@ -65,6 +66,7 @@ __all__ = [
     "LateMail",
     "LeaseExpired",
     "LifeSuperseded",
+    "MailHistory",
     "MailWorld",
     "Mailbox",
     "MarkerError",
@@ -91,6 +93,7 @@ _HOMES = {
     "AgentRun": "agents.run",
     "CheckResult": "signals.result",
     "Evidence": "signals.signal",
+    "MailHistory": "scenarios.history",
     "MailWorld": "agents.mail_world",
     "Mailbox": "mail.mailbox",
     "Message": "mail.message",

@@ -118,7 +118,7 @@ class IllegalTransition(AgentMailError):
     def __init__(self, state: str, event: str, allowed: Iterable[str] = ()) -> None:
         self.state = state
         self.event = event
-        self.allowed = tuple(sorted(allowed))
+        self.allowed: tuple[str, ...] = tuple(sorted(allowed))
         super().__init__(state, event, self.allowed)
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ class AmbiguousMail(AgentMailError):
 
     def __init__(self, what: str, candidates: Iterable[str]) -> None:
         self.what = what
-        self.candidates = tuple(candidates)
+        self.candidates: tuple[str, ...] = tuple(candidates)
         super().__init__(what, self.candidates)
 
     def __str__(self) -> str:

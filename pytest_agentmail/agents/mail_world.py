@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.mail.faults import Faults
     from pytest_agentmail.mail.post_office import Late
+    from pytest_agentmail.scenarios.history import MailHistory
 
 __all__ = ["MailWorld"]
 
@@ -43,15 +44,15 @@ class MailWorld:
         hints: Sequence[Callable[[], str | None]] = (),
         directory: Path | None = None,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings: Settings = settings or Settings()
         """What holds for runs that do not say otherwise."""
-        self.clock = RealClock()
+        self.clock: RealClock = RealClock()
         """The time of the world."""
         self._hints = hints
         self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
         self._directory = directory
-        self.sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
+        self.sink: Sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
         """The SMTP server that takes all mail, but for runs that have one of their own."""
 
     def __enter__(self) -> Self:
@@ -65,10 +66,13 @@ class MailWorld:
         return f"<MailWorld with {self.sink!r}>"
 
     @contextmanager
-    def open_run(self, *, test: str = "", **settings: Any) -> Iterator[AgentRun]:
+    def open_run(
+        self, history: MailHistory | None = None, *, test: str = "", **settings: Any
+    ) -> Iterator[AgentRun]:
         """A fresh run, with a mailbox of its own until the block ends.
 
         Args:
+            history: What the world does in it; played under the virtual clock.
             test: The name under which mail that comes too late is reported.
             **settings: As the `agentmail` marker's.
 
@@ -76,7 +80,11 @@ class MailWorld:
             SettingsError: A setting is unknown or not allowed.
             AgentMailError: On leaving: something planned for the run never happened.
         """
+        if history is not None:
+            settings.setdefault("clock", "virtual")
         with self.new_run(test=test, **settings) as run:
+            if history is not None:
+                run.play(history)
             yield run
             run.conclude()
 

@@ -101,12 +101,8 @@ class Timekeeper:
 
     def wake(self, waiter: Waiter) -> None:
         """Let `waiter` go on: what it waited for has happened."""
-        self.progress()
-        self.unpark(waiter)
-
-    def unpark(self, waiter: Waiter) -> None:
-        """Let `waiter` go on."""
         with self.lock:
+            self.progress()
             self._release(waiter)
 
     def schedule(self, when: int, callback: Callable[[], object]) -> Event:

@@ -73,6 +73,8 @@ class Conversation(Connection, SMTP):
         plain = _PLAIN_PATH.fullmatch(arg)
         if plain:
             return plain[1], plain[2]
+        if arg.startswith("<") and ">" not in arg:
+            return None, None
         try:
             arg.encode()
             return super()._getaddr(arg)

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pytest_agentmail.mail.content import Content
-    from pytest_agentmail.mail.decoding import Attachment, Headers
+    from pytest_agentmail.mail.headers import Headers
+    from pytest_agentmail.mail.structure import Attachment
 
 __all__ = ["Message"]
 
@@ -54,7 +55,7 @@ class Message:
         received_at: datetime,
         visible_at: datetime,
     ) -> None:
-        self.content = content
+        self.content: Content = content
         self.id = id
         self.seq = seq
         self.envelope_from = envelope_from

@@ -178,8 +178,10 @@ class Sink:
         server = await loop.create_server(engine, sock=listening, backlog=BACKLOG)
         started.set_result(None)
         await stopping.wait()
-        server.close()
+        # Closed last: asyncio forgets a client that it lets in while its server closes.
+        loop.remove_reader(listening)
         await engine.close()
+        server.close()
 
     def _terms(self) -> Terms:
         context = None

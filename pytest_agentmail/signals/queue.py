@@ -58,6 +58,7 @@ class SignalQueue:
         within: Seconds a signal lives, unless `expect` says otherwise.
         backoff: The pauses between questions.
         happened: Tells what was done to this run's mail, for advice.
+        on_expect: Told whenever a mail is expected.
     """
 
     def __init__(  # noqa: PLR0913  (what a run decides, each by name)
@@ -72,6 +73,7 @@ class SignalQueue:
         within: float = 120,
         backoff: Backoff | None = None,
         happened: Callable[[], Sequence[str]] = tuple,
+        on_expect: Callable[[], object] = lambda: None,
     ) -> None:
         self.provider = provider
         """Where the mail is."""
@@ -85,6 +87,7 @@ class SignalQueue:
         self._within = within
         self._backoff = backoff or Backoff()
         self._inquiry = Inquiry(provider, self._shelf, clock, self._backoff, happened)
+        self._on_expect = on_expect
         self._contracts: dict[str, Contract] = {}
         self._turns: dict[str, threading.RLock] = {}
         self._notices = Notices()
@@ -134,6 +137,7 @@ class SignalQueue:
                 f"Use another kind, or newer_than= for a resend"
             )
         self._contracts[signal.signal_id] = contract
+        self._on_expect()
         return signal
 
     def get(self, signal_id: str) -> Signal:

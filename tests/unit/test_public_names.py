@@ -16,6 +16,7 @@ def test_all_is_pinned():
         "AgentRun",
         "CheckResult",
         "Evidence",
+        "MailHistory",
         "MailWorld",
         "Mailbox",
         "Message",

@@ -1,0 +1,56 @@
+"""The words by which people tell a code from other numbers, and the right link from others.
+
+Words are separated by `|`. A `*` at an end stands for any letters (inflections, compounds). A blank
+stands for blanks or hyphens. Case, zero-width characters and half-width forms do not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Language"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """The words of one language.
+
+    Attributes:
+        code: Names of what is wanted ("verification code").
+        figures: What it is made of ("digits"); a weaker sign than its name.
+        act: What one does with it ("enter").
+        fresh: Says that a code is the one that counts now ("new code").
+        old: Stands before a code that no longer counts ("previous code").
+        over: Stands after a code that no longer counts ("has expired").
+        other: Codes of another sort ("error code", "postcode").
+        promo: Codes that buy something ("voucher").
+        phone: Stands by a telephone number.
+        order: Stands by the number of an order, bill, parcel or booking.
+        reference: Stands by any other number ("customer number", "case").
+        price: Stands by an amount.
+        place: Stands by a number of an address.
+        unit: Stands after a number that counts something ("minutes").
+        confirm: What a link says that goes on ("confirm").
+        deny: What a link says that stops or undoes it ("this was not me").
+        leave: What a link says that ends or changes a subscription.
+        aside: What other links say (help, terms, contact, shop).
+    """
+
+    code: str
+    figures: str = ""
+    act: str = ""
+    fresh: str = ""
+    old: str = ""
+    over: str = ""
+    other: str = ""
+    promo: str = ""
+    phone: str = ""
+    order: str = ""
+    reference: str = ""
+    price: str = ""
+    place: str = ""
+    unit: str = ""
+    confirm: str = ""
+    deny: str = ""
+    leave: str = ""
+    aside: str = ""

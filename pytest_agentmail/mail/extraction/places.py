@@ -1,0 +1,107 @@
+"""The places of a mail where addresses stand, with what stands around them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_agentmail.mail.extraction.addresses import find_addresses
+from pytest_agentmail.mail.extraction.noise import INSTRUCTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_agentmail.mail.extraction.page import Page
+
+__all__ = ["Place", "in_anchors", "in_lines"]
+
+_AROUND = 160
+_BEHIND = 60
+_FOOTNOTE = re.compile(r"\s*\[(\d{1,2})\]:?\s*")
+
+
+@dataclass(slots=True)
+class Place:
+    """One place an address stands at."""
+
+    url: str
+    text: str  # what one presses
+    before: str  # what stands before it
+    after: str  # what stands behind it in its sentence
+    where: str
+    button: bool
+    alone: bool
+    shown_address: str = ""
+    picture: bool = False
+    ordered: bool = False
+
+
+def in_anchors(page: Page) -> Iterator[Place]:
+    """What can be pressed."""
+    for anchor in page.anchors:
+        line = page.lines[anchor.line].text if page.lines else ""
+        before = line[: anchor.start]
+        shown = find_addresses(anchor.text)
+        alone = not re.search(r"[^\W_]", line.replace(anchor.text, "", 1))
+        if alone:
+            before = _above(page, anchor.line)
+        yield Place(
+            anchor.url,
+            "" if shown and shown[0].url == anchor.text else anchor.text,
+            before[-_AROUND:],
+            re.split(r"[.!?。！？\t]", line[anchor.start + len(anchor.text) :])[0][:_BEHIND],
+            "html",
+            anchor.button,
+            alone,
+            shown[0].url if shown else _bare_host(anchor.text),
+            bool(INSTRUCTION.search(line)),
+        )
+
+
+def _bare_host(text: str) -> str:
+    found = re.fullmatch(r"\s*((?:[\w-]+\.)+[a-z]{2,}(?:/\S*)?)\s*", text, re.IGNORECASE)
+    return f"https://{found[1]}" if found else ""
+
+
+def in_lines(page: Page, where: str) -> Iterator[Place]:
+    """Addresses that are written out."""
+    for index, line in enumerate(page.lines):
+        found = find_addresses(line.text)
+        end = 0
+        for address in found:
+            before = line.text[end : address.start]
+            rest = line.text[: address.start] + line.text[address.end :]
+            alone = not re.search(r"[^\W_]", rest)
+            if note := _FOOTNOTE.fullmatch(before):
+                before = _mention(page, note[1])
+            elif not re.search(r"[^\W_]", before) and not end:
+                before = _above(page, index)
+            yield Place(
+                address.url,
+                "",
+                before[-_AROUND:],
+                "",
+                where,
+                button=False,
+                alone=alone,
+                ordered=bool(INSTRUCTION.search(line.text)),
+            )
+            end = address.end
+
+
+def _mention(page: Page, number: str) -> str:
+    """What stands before the place where a footnote is mentioned."""
+    for line in page.lines:
+        before, found, _ = line.text.partition(f"[{number}]")
+        if found and before.strip():
+            return before.rpartition("]")[2]
+    return ""
+
+
+def _above(page: Page, index: int) -> str:
+    """The nearest line of words above a line."""
+    for line in reversed(page.lines[:index]):
+        if re.search(r"[^\W_]", line.text):
+            return line.text
+    return ""
