@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
+    from aiosmtpd.smtp import Envelope as MailEnvelope
+    from aiosmtpd.smtp import Session
+
     from pytest_agentmail.mail.engine import Engine
 
 __all__ = ["NAME", "Conversation"]
@@ -103,7 +106,8 @@ class Conversation(Connection, SMTP):
         return super()._getparams([param for param in params if not param.startswith("AUTH=")])
 
     def _set_post_data_state(self) -> None:
-        self.envelope = self._envelope = self._create_envelope()
+        self._envelope = self._create_envelope()
+        self.envelope: MailEnvelope | None = self._envelope
 
     # The commands that are ours.
 
@@ -229,7 +233,8 @@ class Conversation(Connection, SMTP):
         self._forget()
 
     def _forget(self) -> None:
-        self.session = self._session = self._create_session()
+        self._session = self._create_session()
+        self.session: Session | None = self._session
         self._set_post_data_state()
 
     # What goes wrong on purpose.

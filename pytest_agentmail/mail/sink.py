@@ -74,7 +74,7 @@ class Sink:
     ) -> None:
         self.host = host
         """The interface it listens on."""
-        self.port = port
+        self.port: int = port
         """The port it listens on, once started."""
         self.tls = tls
         """Whether and how TLS is spoken: "off", "starttls", "implicit"."""
@@ -141,7 +141,7 @@ class Sink:
         except _CANNOT_LISTEN as error:
             self._belongings.close()
             raise SinkError(self._why_not(error)) from error
-        self.port = listening.getsockname()[1]
+        self.port = int(listening.getsockname()[1])
         started: Future[None] = Future()
         self._thread = threading.Thread(
             target=self._run, args=(listening, terms, started), name="agentmail-sink", daemon=True

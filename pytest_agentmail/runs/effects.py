@@ -7,7 +7,7 @@ import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel
 
 from pytest_agentmail.errors import EffectConflict, SettingsError, StaleVersion
 from pytest_agentmail.runs.events import PendingEffect
@@ -44,10 +44,8 @@ class EffectState(StrEnum):
     """It did not happen; it may be tried again."""
 
 
-class EffectRecord(BaseModel):
+class EffectRecord(BaseModel, frozen=True, extra="forbid"):
     """What is kept of an effect. The arguments are not, only their fingerprint."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Name
     step: Identifier

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import (
     AwareDatetime,
     BaseModel,
-    ConfigDict,
     Field,
     JsonValue,
     StrictBool,
@@ -52,10 +51,8 @@ class EventType(StrEnum):
     DECISION_CONFIRMED = "decision_confirmed"
 
 
-class Facts(BaseModel):
+class Facts(BaseModel, frozen=True, extra="forbid"):
     """What an event says. Each type has fields of its own; others are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 ProviderNames = Annotated[dict[Name, ShortText], Field(max_length=16)]
@@ -154,10 +151,8 @@ FACTS: Mapping[EventType, type[Facts]] = MappingProxyType(
 )
 
 
-class Spending(BaseModel):
+class Spending(BaseModel, frozen=True, extra="forbid"):
     """What the checks of a run have come to, over all its lives."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     checks: Annotated[int, Field(ge=0)] = 0
     """Checks reserved so far, settled or not: a dead life's check stays spent."""
@@ -172,10 +167,8 @@ class Spending(BaseModel):
         return None if self.limit is None else max(0, self.limit - self.checks)
 
 
-class PendingEffect(BaseModel):
+class PendingEffect(BaseModel, frozen=True, extra="forbid"):
     """An effect that was begun and not settled: it may have happened."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Name
     step: str
@@ -183,19 +176,15 @@ class PendingEffect(BaseModel):
     """A probe was asked and could not tell."""
 
 
-class Standing(BaseModel):
+class Standing(BaseModel, frozen=True, extra="forbid"):
     """How a run stands besides its events: checks and effects are rows of their own."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     spending: Spending = Spending()
     pending: tuple[PendingEffect, ...] = ()
 
 
-class Event(BaseModel):
+class Event(BaseModel, frozen=True, extra="forbid"):
     """One thing that happened to a run, at one version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     run_id: Identifier
     version: Annotated[int, Field(ge=1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 from pytest_agentmail.runs.events import EventType, PendingEffect, Values
 from pytest_agentmail.runs.masking import Identifier, Name
@@ -45,10 +45,8 @@ class Action(StrEnum):
     FINISH = "finish"
 
 
-class Budget(BaseModel):
+class Budget(BaseModel, frozen=True, extra="forbid"):
     """What the run has used, over all its lives; a restart gives nothing of it back (C4)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     checks: int = 0
     checks_limit: int | None = None
@@ -58,20 +56,16 @@ class Budget(BaseModel):
     requests: int = 0
 
 
-class Context(BaseModel):
+class Context(BaseModel, frozen=True, extra="forbid"):
     """What an agent must remember: no prompt, no conversation (A13)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     prompt_version: Name | None = None
     parameters: Values = Field(default_factory=dict)
     decisions: Values = Field(default_factory=dict)
 
 
-class Snapshot(BaseModel):
+class Snapshot(BaseModel, frozen=True, extra="forbid"):
     """Where a run stands, after `version` events; `model_dump_json()` is row A2's JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     run_id: Identifier
     mailbox: MailboxState = MailboxState.NONE

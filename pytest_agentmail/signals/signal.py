@@ -7,7 +7,7 @@ import string
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, NonNegativeInt, PositiveInt
+from pydantic import AwareDatetime, BaseModel, NonNegativeInt, PositiveInt
 
 __all__ = ["Cause", "Evidence", "Outcome", "Query", "Reason", "Signal", "SignalStatus", "signal_id"]
 
@@ -42,8 +42,8 @@ Cause: TypeAlias = Literal["deadline", "checks"]
 """Which half of the budget was used up first."""
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _Record(BaseModel, frozen=True, extra="forbid"):
+    """Kept for good, and never changed in place."""
 
 
 class Evidence(_Record):

@@ -10,10 +10,10 @@ from pytest_agentmail.errors import SettingsError, StoreCorrupt, StoreUnavailabl
 
 try:
     import psycopg
-except ImportError as error:  # pragma: no cover - the tests install the extra
+except ImportError as _error:  # pragma: no cover - the tests install the extra
     raise SettingsError(
         "a postgresql:// store needs psycopg: pip install 'pytest-agentmail[postgres]'"
-    ) from error
+    ) from _error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

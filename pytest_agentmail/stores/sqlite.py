@@ -45,7 +45,7 @@ class SQLiteStore:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         if not self.path.exists():
             sqlite_schema.create(self.path)
         if self.path.stat().st_size == 0:

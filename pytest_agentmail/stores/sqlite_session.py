@@ -37,7 +37,7 @@ class Session:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._owner = 0
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
 
     def reading(self) -> Use:
@@ -64,7 +64,8 @@ class Session:
         if self._owner != os.getpid():
             if self._connection is not None:
                 _inherited.append(self._connection)
-            self.lock, self._connection, self._owner = threading.RLock(), None, os.getpid()
+            self.lock = threading.RLock()
+            self._connection, self._owner = None, os.getpid()
 
     def opened(self) -> sqlite3.Connection:
         """The connection, made if there is none."""
