@@ -362,3 +362,13 @@ def test_an_unknown_signal_is_named(queue):
     with pytest.raises(SettingsError) as caught:
         queue.get("sig-none")
     assert str(caught.value) == f"run run-one has no signal 'sig-none'; it has: {signal.signal_id}"
+
+
+@pytest.mark.parametrize(
+    ("envelope_to", "counts"), [((), True), (("no address",), False), (("no address", ADA), True)]
+)
+def test_a_provider_may_not_know_the_envelope(asking, world, envelope_to, counts):
+    message = world.deliver(ADA)
+    message.envelope_to = envelope_to
+    queue = asking([message])
+    assert queue.check(queue.expect("verification")).final is counts
