@@ -130,10 +130,10 @@ class SignalQueue:
             newer_than=newer_than,
         )
         signal = self._shelf.add(expectation.signal(self.run_id, self.clock.now()))
-        if signal.expected_subject != contract.wording:
+        if signal.criteria != contract.wording:
             raise ContractConflict(
                 f"signal {kind!r} for {signal.recipient} is expected already, with "
-                f"{signal.expected_subject}; now with {contract.wording}. "
+                f"{signal.criteria}; now with {contract.wording}. "
                 f"Use another kind, or newer_than= for a resend"
             )
         self._contracts[signal.signal_id] = contract
@@ -231,7 +231,7 @@ class SignalQueue:
         if result.message is not None:
             raise UnexpectedMail(
                 f"mail came for {signal.kind!r} to {signal.recipient} that must not\n"
-                f"unwanted: {signal.expected_subject}\n"
+                f"unwanted: {signal.criteria}\n"
                 f"  - {summary(result.message, signal.created_at)}\n"
                 f"next: find out what sent it, or let it count as older with newer_than="
             )
@@ -294,7 +294,7 @@ class SignalQueue:
         except KeyError:
             raise ContractConflict(
                 f"signal {signal.signal_id} ({signal.kind}) was expected by another life: call "
-                f"expect({signal.kind!r}, …) again with its criteria ({signal.expected_subject})"
+                f"expect({signal.kind!r}, …) again with its criteria ({signal.criteria})"
             ) from None
 
     def _turn(self, signal: Signal) -> threading.RLock:

@@ -90,7 +90,9 @@ class Signal(_Record):
     kind: str
     recipient: str
     expected_subject: str
-    """What the subject must be, in words."""
+    """The text the subject must contain, or the pattern, or the name of the function asked."""
+    criteria: str
+    """What a message must be, in words; equal for equal contracts."""
     status: SignalStatus = SignalStatus.WAITING
     """As far as it is decided: `waiting` until it is final."""
     created_at: AwareDatetime

@@ -22,6 +22,7 @@ def signal(run, signal_id="s1", checks=0, most=10, **more):
         kind="verification_email",
         recipient="ada@mail.test",
         expected_subject="Confirm",
+        criteria="subject contains 'Confirm'",
         created_at=now,
         expires_at=now + timedelta(seconds=120),
         max_checks=most,

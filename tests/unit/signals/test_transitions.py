@@ -28,7 +28,7 @@ EVIDENCE = Evidence(
 
 def signal(checks=10):
     return Signal(
-        signal_id="sig-one", run_id="run-one", kind="verification", expected_subject="x",
+        signal_id="sig-one", run_id="run-one", kind="verification", expected_subject="x", criteria="x",
         recipient="ada@agentmail.example", created_at=NOW, max_checks=checks,
         expires_at=NOW + timedelta(seconds=120),
     )  # fmt: skip
