@@ -93,14 +93,15 @@ class MailWorld:
         """As `open_run`, for those who call `conclude` by themselves."""
         run_id = RUN_PREFIX + random_letters()
         all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
-        with self._sink_for(run_id, all_settings) as sink:
+        time = timing(all_settings, self.clock)
+        with self._sink_for(run_id, all_settings) as sink, time.shared():
             run = AgentRun(
                 run_id,
                 settings=all_settings,
                 sink=sink,
                 post_office=self._post_office,
                 store=self._store,
-                timing=timing(all_settings, self.clock),
+                timing=time,
                 test=test or run_id,
                 hints=self._hints,
             )

@@ -25,14 +25,17 @@ class Timing(NamedTuple):
     """Makes the code inside live in it."""
     virtual: VirtualClock | None
     """The clock, where it is one that jumps."""
+    shared: Callable[[], AbstractContextManager[object]]
+    """While it is open, loops made for tests follow it too."""
 
 
 def timing(settings: Settings, real: RealClock) -> Timing:
     """The time that `settings` ask for; where it is the real one, that of `real`."""
     if settings.clock == "real":
-        return Timing(real, nullcontext, None)
+        return Timing(real, nullcontext, None, nullcontext)
     from pytest_agentmail.clock.driven import driving
-    from pytest_agentmail.clock.virtual import VirtualClock
+    from pytest_agentmail.clock.sharing import clock_at_hand, loops_follow
 
-    clock = VirtualClock()
-    return Timing(clock, partial(driving, clock, datetime=settings.datetime), clock)
+    clock = clock_at_hand()
+    driven = partial(driving, clock, datetime=settings.datetime)
+    return Timing(clock, driven, clock, partial(loops_follow, clock))
