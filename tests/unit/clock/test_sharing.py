@@ -35,12 +35,13 @@ def test_a_loop_follows_the_run_that_was_there_before(mail_world):
 
 def test_a_run_follows_the_running_loop_before_a_later_one(mail_world):
     async def main():
-        with (
-            asyncio.Runner(loop_factory=virtual_loop_factory) as later,
-            mail_world.open_run(clock="virtual") as run,
-        ):
-            assert later.get_loop().clock is not run.clock
-            assert run.clock is running_clock()
+        later = virtual_loop_factory()
+        try:
+            with mail_world.open_run(clock="virtual") as run:
+                assert later.clock is not run.clock
+                assert run.clock is running_clock()
+        finally:
+            later.close()
 
     with asyncio.Runner(loop_factory=virtual_loop_factory) as runner:
         runner.run(main())
