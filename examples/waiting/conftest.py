@@ -8,7 +8,7 @@ import pytest
 from pytest_agentmail.testing import virtual_loop_factory
 
 
-def pytest_asyncio_loop_factories(config, item):
+def pytest_asyncio_loop_factories():
     """Make the `async def` tests of this folder virtual as a whole."""
     return {"virtual": virtual_loop_factory}
 
