@@ -103,7 +103,7 @@ class MailWorld:
                 store=self._store,
                 timing=time,
                 test=test or run_id,
-                hints=self._hints,
+                hints=[*self._hints, *time.hints],
             )
             try:
                 yield run

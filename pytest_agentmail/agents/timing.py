@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pytest_agentmail.clock.real import RealClock
     from pytest_agentmail.clock.virtual import VirtualClock
@@ -27,15 +27,19 @@ class Timing(NamedTuple):
     """The clock, where it is one that jumps."""
     shared: Callable[[], AbstractContextManager[object]]
     """While it is open, loops made for tests follow it too."""
+    hints: Sequence[Callable[[], str | None]]
+    """Each tells, when a wait failed, what time may have had to do with it, or None."""
 
 
 def timing(settings: Settings, real: RealClock) -> Timing:
     """The time that `settings` ask for; where it is the real one, that of `real`."""
     if settings.clock == "real":
-        return Timing(real, nullcontext, None, nullcontext)
+        from pytest_agentmail.clock.frozen import frozen_hint
+
+        return Timing(real, nullcontext, None, nullcontext, [frozen_hint])
     from pytest_agentmail.clock.driven import driving
     from pytest_agentmail.clock.sharing import clock_at_hand, loops_follow
 
     clock = clock_at_hand()
     driven = partial(driving, clock, datetime=settings.datetime)
-    return Timing(clock, driven, clock, partial(loops_follow, clock))
+    return Timing(clock, driven, clock, partial(loops_follow, clock), ())
