@@ -70,8 +70,8 @@ def frozen_hint() -> str | None:
     if other is None:
         return None
     return (
-        f"time is frozen by {other}: waits take real seconds, but what is delayed becomes visible, "
-        f"and what is leased or expected expires, only when the test moves the frozen time"
+        f"time is frozen by {other}: a wait takes real seconds, while delays, leases and expiry "
+        f"follow the frozen time"
     )
 
 

@@ -224,7 +224,7 @@ def waits(mailbox, signals, later):
     assert datetime.now(UTC) == MAY
     ended = signals.wait(signals.expect("nothing", within=0.2))
     assert (ended.status, ended.cause) == ("expired", "deadline")
-    with pytest.raises(NoMatchingMail, match="hint: time is frozen by freezegun: waits take real"):
+    with pytest.raises(NoMatchingMail, match="hint: time is frozen by freezegun: a wait takes"):
         mailbox.wait(timeout=0.2)
     mailbox.expect_none(within=0.1)
     later()
