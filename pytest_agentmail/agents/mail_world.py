@@ -97,7 +97,11 @@ class MailWorld:
         run_id = RUN_PREFIX + random_letters()
         all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
         time = timing(all_settings, self.clock)
-        with self._sink_for(run_id, all_settings) as sink, self._kept_still(time.virtual):
+        with (
+            self._sink_for(run_id, all_settings) as sink,
+            self._kept_still(time.virtual),
+            time.shared(),
+        ):
             run = AgentRun(
                 run_id,
                 settings=all_settings,
@@ -106,7 +110,7 @@ class MailWorld:
                 store=self._store,
                 timing=time,
                 test=test or run_id,
-                hints=self._hints,
+                hints=[*self._hints, *time.hints],
             )
             try:
                 yield run

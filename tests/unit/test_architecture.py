@@ -23,6 +23,7 @@ DOES_IO = {
     "mail/tls.py",
     "clock/real.py",
     "clock/loop.py",
+    "clock/sharing.py",
     "clock/frozen.py",
     "clock/driven.py",
     "clock/virtual.py",
