@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
-    from pytest_agentmail.mail.sink import Sink
+    from pytest_agentmail.mail.smtp.sink import Sink
     from pytest_agentmail.scenarios.history import MailHistory
     from pytest_agentmail.settings import Settings
     from pytest_agentmail.stores.protocol import SignalStore

@@ -15,12 +15,12 @@ KNOWS_PYTEST = ("plugin", "reporting", "contracts")
 PURE = ("signals", "runs", "scenarios", "mail", "clock")
 DOES_IO = {
     "signals/waiting.py",
-    "mail/sink.py",
-    "mail/serving.py",
-    "mail/connection.py",
-    "mail/conversation.py",
-    "mail/engine.py",
-    "mail/tls.py",
+    "mail/smtp/sink.py",
+    "mail/smtp/serving.py",
+    "mail/smtp/connection.py",
+    "mail/smtp/conversation.py",
+    "mail/smtp/engine.py",
+    "mail/smtp/tls.py",
     "clock/real.py",
     "clock/loop.py",
     "clock/sharing.py",
