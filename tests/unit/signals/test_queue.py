@@ -10,6 +10,7 @@ import pytest
 
 from pytest_agentmail.errors import ContractConflict, ProviderError, SettingsError
 from pytest_agentmail.mail.mailbox import Surroundings
+from pytest_agentmail.signals.contract import Contract
 from pytest_agentmail.signals.queue import SignalQueue
 from pytest_agentmail.signals.signal import Outcome, SignalStatus
 
@@ -534,3 +535,22 @@ def test_bad_input_is_named_before_anything_is_paid(queue, call, text):
 def test_any_rest_that_is_asked_for_can_be_kept(asking, rest):
     queue = asking(ProviderError("429", retry_after=rest))
     assert queue.wait(queue.expect("verification")).status is SignalStatus.PROVIDER_ERROR
+
+
+def test_contracts_are_equal_where_they_say_the_same():
+    assert Contract("Confirm") == Contract("Confirm")
+    assert len({Contract("Confirm"), Contract("Confirm"), Contract(re.compile("Confirm"))}) == 2
+    assert Contract("Confirm") != "Confirm"
+
+
+def test_a_resend_may_be_newer_than_a_message_or_an_ended_signal(
+    world, clock, store, queue, mailbox
+):
+    asking = SignalQueue(
+        queue.provider, store, clock, run_id="run-one", mailbox=mailbox, requested_at=clock.now
+    )
+    message = world.deliver(ADA)
+    ended = asking.check(asking.expect("verification", checks=1, subject="Nothing")).signal
+    clock.sleep(1)
+    for older in (message, ended):
+        assert asking.expect("verification", newer_than=older).opens_at == clock.now()
