@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from pytest_agentmail.errors import SettingsError
+from pytest_agentmail.stores.urls import checked_url, sqlite_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_agentmail.stores.sqlite import SQLiteStore
 
 __all__ = ["open_store"]
-
-ALLOWED = "memory, sqlite, sqlite:///path, postgresql://user@host/database"
 
 
 def open_store(url: str, *, path: Path | None = None) -> MemoryStore | SQLiteStore | PostgresStore:
@@ -30,8 +28,11 @@ def open_store(url: str, *, path: Path | None = None) -> MemoryStore | SQLiteSto
         SettingsError: If the URL is not one of these, or the store cannot be used as it is.
         StoreCorrupt: If it cannot be read.
     """
-    scheme, _, _ = url.partition(":")
-    if url == "memory":
+    try:
+        scheme, _, _ = checked_url(url).partition(":")
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    if scheme == "memory":
         from pytest_agentmail.stores.memory import MemoryStore
 
         return MemoryStore()
@@ -39,19 +40,14 @@ def open_store(url: str, *, path: Path | None = None) -> MemoryStore | SQLiteSto
         from pytest_agentmail.stores.sqlite import SQLiteStore
 
         return SQLiteStore(_file(url, path))
-    if scheme in ("postgresql", "postgres"):
-        from pytest_agentmail.stores.postgres import PostgresStore
+    from pytest_agentmail.stores.postgres import PostgresStore
 
-        return PostgresStore(url)
-    raise SettingsError(f"there is no store {url!r}; allowed: {ALLOWED}")
+    return PostgresStore(url)
 
 
 def _file(url: str, path: Path | None) -> str | Path:
-    if url == "sqlite":
-        if path is None:
-            raise SettingsError("the store 'sqlite' needs a file: sqlite:///path")
-        return path
-    parts = urlsplit(url)
-    if parts.netloc or parts.query or parts.fragment or len(parts.path) < 2:  # noqa: PLR2004
-        raise SettingsError(f"there is no store {url!r}; allowed: {ALLOWED}")
-    return unquote(parts.path[1:])
+    if url != "sqlite":
+        return sqlite_path(url)
+    if path is None:
+        raise SettingsError("the store 'sqlite' needs a file: sqlite:///path")
+    return path
