@@ -14,9 +14,9 @@ from pytest_agentmail.clock.real import RealClock
 from pytest_agentmail.mail.acceptance import AcceptanceLog, Underway
 from pytest_agentmail.mail.address import random_letters
 from pytest_agentmail.mail.post_office import RUN_PREFIX, PostOffice
-from pytest_agentmail.mail.sink import Sink
-from pytest_agentmail.mail.smtp_faults import FaultsByRecipient, FaultsOfOneRun
-from pytest_agentmail.mail.traffic import Together
+from pytest_agentmail.mail.smtp.planned import FaultsByRecipient, FaultsOfOneRun
+from pytest_agentmail.mail.smtp.sink import Sink
+from pytest_agentmail.mail.smtp.traffic import Together
 from pytest_agentmail.settings import Settings, run_settings
 from pytest_agentmail.stores.opening import Stores
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pytest_agentmail.clock.virtual import VirtualClock
-    from pytest_agentmail.mail.faults import Faults
     from pytest_agentmail.mail.post_office import Late
+    from pytest_agentmail.mail.smtp.faults import Faults
     from pytest_agentmail.runs.metrics import Metrics
     from pytest_agentmail.scenarios.history import MailHistory
 
@@ -110,7 +110,11 @@ class MailWorld:
         store = self._stores.at(all_settings.store)
         time = timing(all_settings, self.clock)
         own = Underway(self._post_office, run_id)
-        with self._sink_for(run_id, all_settings, own) as sink, self._kept_still(time.virtual):
+        with (
+            self._sink_for(run_id, all_settings, own) as sink,
+            self._kept_still(time.virtual),
+            time.shared(),
+        ):
             run = AgentRun(
                 run_id,
                 settings=all_settings,
@@ -120,7 +124,7 @@ class MailWorld:
                 mail_log=AcceptanceLog(self._post_office, self._under_way, own),
                 timing=time,
                 test=test or run_id,
-                hints=self._hints,
+                hints=[*self._hints, *time.hints],
             )
             try:
                 yield run

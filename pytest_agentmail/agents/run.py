@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
-    from pytest_agentmail.mail.sink import Sink
+    from pytest_agentmail.mail.smtp.sink import Sink
     from pytest_agentmail.runs.checklist import Checklist
     from pytest_agentmail.runs.ledger import Ledger
     from pytest_agentmail.runs.metrics import Metrics

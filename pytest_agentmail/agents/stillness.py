@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from pytest_agentmail.mail.traffic import Traffic
+from pytest_agentmail.mail.smtp.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

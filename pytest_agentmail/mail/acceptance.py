@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_agentmail.mail.matching import Criteria
-from pytest_agentmail.mail.traffic import Traffic
+from pytest_agentmail.mail.smtp.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
