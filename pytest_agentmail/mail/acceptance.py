@@ -99,6 +99,8 @@ class AcceptanceLog:
     def accepted(self, run_id: str, criteria: Mapping[str, Any]) -> list[Accepted]:
         """What apps sent for the run and meets `criteria`, in order of acceptance.
 
+        Mail that is foreign to the run says nothing of its sends.
+
         Args:
             run_id: The run.
             criteria: As for `Mailbox.search`.
@@ -107,7 +109,7 @@ class AcceptanceLog:
         return [
             Accepted(message.content.fingerprint, message.received_at)
             for message in tuple(self._post_office.open(run_id).sent)
-            if wanted.met_by(message)
+            if wanted.met_by(message) and self._post_office.foreign(message, run_id) is None
         ]
 
     def open_connections(self, run_id: str) -> int:

@@ -71,9 +71,10 @@ class Ledger(RunReader):
         """What was checked when this life took over a run that had begun before; else `None`."""
         self.rewind: RewindReport | None = None
         """What comparing with the mail server's log found: a rewind, once there was one."""
-        self.on_phase: Callable[[Phase, EffectKey], None] = _unnoticed
+        self.on_phase: Callable[[Phase, EffectKey], None] = lambda _phase, _key: None
         """Told each time a durable function reaches an edge at which its life may die."""
         self._compact_after = compact_after
+        self._kinds_of_mail: dict[str, Mapping[str, Any]] = {}
         self._writing = threading.RLock()
 
     @classmethod
@@ -134,17 +135,21 @@ class Ledger(RunReader):
         self.life = self.store.take_over(self.run_id)
         if before.version > 0:
             self.recovery = self.check_recovery()
+        for sends_mail in tuple(self._kinds_of_mail.values()):
+            self.compare(sends_mail)
 
     def compare(self, sends_mail: Mapping[str, Any]) -> None:
-        """Compare what the mail server accepted with what the run's effects were to send.
+        """Compare what the mail server accepted with what effects were to send; again in each life.
 
         Args:
             sends_mail: Criteria of the mail they send.
         """
         if self.mail_log is None:
             return
+        kind = described(sends_mail)
+        self._kinds_of_mail[kind] = sends_mail
         mails = self.mail_log.accepted(self.run_id, sends_mail)
-        found = rewound(self.run_id, self.effects(), mails, described(sends_mail))
+        found = rewound(self.run_id, self.effects(), mails, kind)
         if self.rewind is None or not self.rewind.rewound:
             self.rewind = found
 
@@ -393,7 +398,3 @@ def _with_expiry(
     if type == EventType.MAILBOX_LEASED and current.verification is Verification.LEASED and over:
         yield EventType.LEASE_EXPIRED, "the lease was over before it was used", {}
     yield type, why, data
-
-
-def _unnoticed(_phase: Phase, _key: EffectKey) -> None:
-    pass
