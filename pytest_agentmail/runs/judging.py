@@ -45,8 +45,8 @@ def _not_shown(evidence: str) -> Found:
 
 
 def _no_if(faults: Iterable[str], otherwise: str) -> Found:
-    """No where there are faults, else yes."""
-    listed = "; ".join(faults)
+    """No where there are faults, each told once, else yes."""
+    listed = "; ".join(dict.fromkeys(faults))
     return Found(Answer.NO, listed) if listed else _yes(otherwise)
 
 
@@ -284,7 +284,7 @@ def _nothing_of_mail(run: RunRecord, kept: Sequence[tuple[str, BaseModel]], wher
         return _not_shown("no mail came")
     texts = [(place, text) for place, model in kept for text in _texts(model.model_dump())]
     return _no_if(
-        dict.fromkeys(
+        (
             f"{place} holds {what} of {mail.name}"
             for mail in run.mails
             for secret, what in mail.secrets.items()
