@@ -100,7 +100,8 @@ class AgentRun:
             checks=settings.checks,
             within=settings.within,
             backoff=Backoff(),  # not spread by the run's id: the same test takes the same course
-            happened=self._mail.happened,
+            look_around=self._look_around,
+            requested_at=lambda: self.tools.requested_at,
             on_expect=self._on_expect,
         )
         """The mails this run expects."""
