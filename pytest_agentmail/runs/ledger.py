@@ -65,7 +65,8 @@ class Ledger(RunReader):
         compact_after: int = COMPACT_AFTER,
     ) -> None:
         super().__init__(store, run_id, clock, spending)
-        self.life = life
+        self.life: int = life
+        """The fencing token of the life that may write."""
         self.mail_log = mail_log
         self.recovery: RecoveryReport | None = None
         """What was checked when this life took over a run that had begun before; else `None`."""
@@ -184,8 +185,7 @@ class Ledger(RunReader):
             standing, now = self._standing(current), self._clock.now()
             if expected_version is not None and expected_version != current.version:
                 # The store refuses it as well, and counts that it did.
-                refused = Write(self.life, now.isoformat(), expected_version)
-                self.store.commit(self.run_id, refused)
+                self.store.commit(self.run_id, Write(self.life, now.isoformat(), expected_version))
                 raise StaleVersion(expected_version, current.version)
             self._compact(row)
             events: list[Event] = []
