@@ -32,6 +32,8 @@ class Settings(NamedTuple):
     settle: float = 0.5
     own_sink: bool = False
     raises: bool = True
+    store: str = "memory"
+    resume_minimum: int = 0
 
 
 class Setting(NamedTuple):
@@ -47,6 +49,8 @@ class Setting(NamedTuple):
     """Whether the marker and `open_run` may set it; else it is the session's."""
     option: bool = False
     """Whether the command line may set it; an ini file always may."""
+    show: Callable[[Any], Any] = lambda value: value
+    """What of it people may see."""
 
 
 def _host(value: Any) -> str:
@@ -73,6 +77,18 @@ def _whole(least: int, most: float) -> Callable[[Any], int]:
         return number
 
     return read
+
+
+def _store(value: Any) -> str:
+    from pytest_agentmail.stores.urls import checked_url
+
+    return checked_url(value)
+
+
+def _without_password(value: Any) -> Any:
+    from pytest_agentmail.stores.urls import masked_url
+
+    return masked_url(value) if isinstance(value, str) else value
 
 
 def _seconds(value: Any) -> float:
@@ -200,6 +216,21 @@ SETTINGS = {
             "true or false",
             "Whether drive() raises the agent's own exception, or keeps it in the report.",
         ),
+        Setting(
+            "store",
+            _store,
+            "'memory', 'sqlite' (a file in pytest's temporary folder), 'sqlite:///path' or "
+            "'postgresql://user@host/database'",
+            "Where signals and ledgers are kept.",
+            option=True,
+            show=_without_password,
+        ),
+        Setting(
+            "resume_minimum",
+            _whole(0, float("inf")),
+            "a whole number, 0 or more",
+            "Checks that must be left for a run to be resumed.",
+        ),
     )
 }
 
@@ -224,7 +255,7 @@ def parse(name: str, value: Any, *, place: str) -> Any:
         return setting.read(value)
     except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
         raise SettingsError(
-            f"{place}: {value!r} is not allowed: expected {setting.allowed}"
+            f"{place}: {setting.show(value)!r} is not allowed: expected {setting.allowed}"
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,7 @@ from pytest_agentmail.plugin.fixtures import (
     _agentmail_world,
     agent_run,
     agentmail_django,
+    ledger,
     mail_world,
     mailbox,
     run_id,
@@ -30,6 +31,7 @@ __all__ = [
     "_agentmail_world",
     "agent_run",
     "agentmail_django",
+    "ledger",
     "mail_world",
     "mailbox",
     "run_id",
@@ -70,3 +72,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     late.warn(session.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    from pytest_agentmail.plugin.figures import figures_of
+
+    figures_of(node.config).take_over(node)

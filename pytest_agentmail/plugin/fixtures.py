@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.agents.run import AgentRun
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.smtp.sink import Sink
+    from pytest_agentmail.runs.ledger import Ledger
     from pytest_agentmail.signals.queue import SignalQueue
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "_agentmail_world",
     "agent_run",
     "agentmail_django",
+    "ledger",
     "mail_world",
     "mailbox",
     "run_id",
@@ -43,13 +46,16 @@ def _agentmail_world(
 ) -> Iterator[MailWorld]:
     from pytest_agentmail.agents.mail_world import MailWorld
     from pytest_agentmail.plugin.django import locmem_hint
+    from pytest_agentmail.plugin.figures import figures_of
 
     late = pytestconfig.stash.setdefault(LATE_MAIL, [])
+    figures = figures_of(pytestconfig)
     settings = pytestconfig.stash[SESSION_SETTINGS]
-    directory = None if settings.tls == "off" else tmp_path_factory.mktemp("agentmail")
+    directory = cache(partial(tmp_path_factory.mktemp, "agentmail"))
     with MailWorld(settings, hints=[locmem_hint], directory=directory) as world:
         yield world
     late += world.take_late()
+    figures.add(world.take_figures())
 
 
 @pytest.fixture
@@ -93,6 +99,12 @@ def mailbox(_agentmail_run: AgentRun) -> Mailbox:
 def signals(_agentmail_run: AgentRun) -> SignalQueue:
     """The mails this test's run expects: `expect()`, `check()`, `wait()`."""
     return _agentmail_run.signals
+
+
+@pytest.fixture
+def ledger(_agentmail_run: AgentRun) -> Ledger:
+    """What this test's run has done, as versioned events: `snapshot`, `append()`, `once()`."""
+    return _agentmail_run.ledger
 
 
 @pytest.fixture
