@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         BudgetExceeded,
         ClockError,
         ContractConflict,
+        EffectConflict,
+        EffectUnknown,
         EvidenceConflict,
         EvidenceReused,
         IllegalTransition,
@@ -39,10 +41,15 @@ if TYPE_CHECKING:
         SinkError,
         StaleVersion,
         StoreCorrupt,
+        StoreUnavailable,
         UnexpectedMail,
     )
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.message import Message
+    from pytest_agentmail.runs.ledger import Ledger
+    from pytest_agentmail.runs.reconciling import Happened
+    from pytest_agentmail.runs.snapshot import Snapshot
+    from pytest_agentmail.scenarios.history import MailHistory
     from pytest_agentmail.signals.queue import SignalQueue
     from pytest_agentmail.signals.result import CheckResult
     from pytest_agentmail.signals.signal import Evidence, Signal, SignalStatus
@@ -58,13 +65,18 @@ __all__ = [
     "CheckResult",
     "ClockError",
     "ContractConflict",
+    "EffectConflict",
+    "EffectUnknown",
     "Evidence",
     "EvidenceConflict",
     "EvidenceReused",
+    "Happened",
     "IllegalTransition",
     "LateMail",
     "LeaseExpired",
+    "Ledger",
     "LifeSuperseded",
+    "MailHistory",
     "MailWorld",
     "Mailbox",
     "MarkerError",
@@ -80,8 +92,10 @@ __all__ = [
     "SignalQueue",
     "SignalStatus",
     "SinkError",
+    "Snapshot",
     "StaleVersion",
     "StoreCorrupt",
+    "StoreUnavailable",
     "UnexpectedMail",
     "VirtualClock",
     "world",
@@ -91,6 +105,9 @@ _HOMES = {
     "AgentRun": "agents.run",
     "CheckResult": "signals.result",
     "Evidence": "signals.signal",
+    "Happened": "runs.reconciling",
+    "Ledger": "runs.ledger",
+    "MailHistory": "scenarios.history",
     "MailWorld": "agents.mail_world",
     "Mailbox": "mail.mailbox",
     "Message": "mail.message",
@@ -98,6 +115,7 @@ _HOMES = {
     "Signal": "signals.signal",
     "SignalQueue": "signals.queue",
     "SignalStatus": "signals.signal",
+    "Snapshot": "runs.snapshot",
     "VirtualClock": "clock.virtual",
 }
 

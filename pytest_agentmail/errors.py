@@ -11,11 +11,14 @@ Exception
 │   ├── IllegalTransition          this event cannot follow this state
 │   ├── EvidenceConflict           that step or that message is already spoken for
 │   ├── ContractConflict           the same signal was expected with other criteria
+│   ├── EffectConflict             the same effect was asked for with other arguments
+│   ├── EffectUnknown              nobody can tell whether an effect happened
 │   ├── BudgetExceeded             more calls than were allowed
 │   ├── AmbiguousMail              several codes or links are equally good
 │   ├── ProviderError              a mail provider's answer cannot be trusted
 │   ├── SinkError                  the SMTP sink cannot be started or reached
 │   ├── StoreCorrupt               stored state cannot be read
+│   ├── StoreUnavailable           the store cannot be reached
 │   └── ClockError                 time cannot do what was asked of it
 └── AssertionError
     └── AgentFailure               the agent under test did not do what it should
@@ -51,6 +54,8 @@ __all__ = [
     "BudgetExceeded",
     "ClockError",
     "ContractConflict",
+    "EffectConflict",
+    "EffectUnknown",
     "EvidenceConflict",
     "EvidenceReused",
     "IllegalTransition",
@@ -67,6 +72,7 @@ __all__ = [
     "SinkError",
     "StaleVersion",
     "StoreCorrupt",
+    "StoreUnavailable",
     "UnexpectedMail",
 ]
 
@@ -112,7 +118,7 @@ class IllegalTransition(AgentMailError):
     def __init__(self, state: str, event: str, allowed: Iterable[str] = ()) -> None:
         self.state = state
         self.event = event
-        self.allowed = tuple(sorted(allowed))
+        self.allowed: tuple[str, ...] = tuple(sorted(allowed))
         super().__init__(state, event, self.allowed)
 
     def __str__(self) -> str:
@@ -128,6 +134,18 @@ class ContractConflict(AgentMailError):
     """The same signal was expected again with other criteria."""
 
 
+class EffectConflict(AgentMailError):
+    """The same effect was asked for with other arguments; the text names both fingerprints."""
+
+
+class EffectUnknown(AgentMailError):
+    """Nobody can tell whether an effect happened, so it is not performed again.
+
+    Wait for what it would have caused, until the lease ends; then the run expires, which is an
+    honest end.
+    """
+
+
 class BudgetExceeded(AgentMailError):
     """A step was asked for more often than its budget allows."""
 
@@ -137,7 +155,7 @@ class AmbiguousMail(AgentMailError):
 
     def __init__(self, what: str, candidates: Iterable[str]) -> None:
         self.what = what
-        self.candidates = tuple(candidates)
+        self.candidates: tuple[str, ...] = tuple(candidates)
         super().__init__(what, self.candidates)
 
     def __str__(self) -> str:
@@ -178,6 +196,10 @@ class SinkError(AgentMailError):
 
 class StoreCorrupt(AgentMailError):
     """Stored state cannot be read; it is never taken for a first run."""
+
+
+class StoreUnavailable(AgentMailError):
+    """The store cannot be reached; the text says whether something may have been written."""
 
 
 class ClockError(AgentMailError):

@@ -20,10 +20,12 @@ __all__ = [
     "Adversary",
     "Command",
     "MailFault",
+    "Origin",
     "ProviderFault",
     "SmtpFault",
     "Word",
     "mail_adversarial",
+    "mail_arrives",
     "mail_delayed",
     "mail_dropped",
     "mail_duplicated",
@@ -43,6 +45,9 @@ __all__ = [
 
 Command: TypeAlias = Literal["CONNECT", "EHLO", "MAIL", "RCPT", "DATA", "before_reply"]
 """Where in the SMTP dialogue a fault strikes; `before_reply`: the mail is stored, unanswered."""
+
+Origin: TypeAlias = Literal["this", "other", "earlier"]
+"""Whose mail the world writes."""
 
 Adversary: TypeAlias = Literal[
     "instructions", "display_name", "hidden_text", "decoy_code", "expired_code", "lookalike_link"
@@ -85,6 +90,31 @@ def _count(word: Word, name: str, least: int = 1) -> None:
 
 def _choice(word: Word, name: str, choices: Collection[str]) -> None:
     _need(word, name, f"one of {', '.join(choices)}", met=getattr(word, name) in choices)
+
+
+@dataclass(frozen=True, repr=False)
+class MailArrives(Word):
+    """The world itself writes a mail, which arrives `after` so many seconds.
+
+    They count from the first request of the run (a tool with an effect), else from its first
+    signal. `run` says whose mail it is, though it comes to this run's mailbox: "this", that of an
+    "other" run that goes on, or of an "earlier" one that has ended.
+    """
+
+    after: float = 0.0
+    code: str | None = "204815"
+    subject: str = "Confirm your account"
+    run: Origin = "this"
+    sender: str = "no-reply@app.example"
+    body: str = "Your confirmation code is {code}. It is valid for ten minutes."
+    link: str | None = None
+    message_id: str | None = None
+
+    def __post_init__(self) -> None:
+        _seconds(self, "after")
+        _choice(self, "run", get_args(Origin))
+        if self.code is not None:
+            _need(self, "code", "letters and digits", met=str(self.code).isalnum())
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,7 +227,10 @@ class SmtpRefuses(SmtpFault):
 
 @dataclass(frozen=True, repr=False)
 class SmtpSlow(SmtpFault):
-    """The sink takes `seconds` to answer, so many times."""
+    """The sink takes `seconds` to answer, so many times.
+
+    They are real seconds under any clock: a client waits for them on its socket.
+    """
 
     seconds: float
     at: Command = field(default="DATA", kw_only=True)
@@ -309,6 +342,7 @@ class ProviderBreaks(ProviderFault):
         _count(self, "times")
 
 
+mail_arrives = MailArrives
 mail_delayed = MailDelayed
 mail_duplicated = MailDuplicated
 mail_dropped = MailDropped

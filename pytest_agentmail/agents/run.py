@@ -8,13 +8,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.driver import Outcome, live
+from pytest_agentmail.agents.playing import Playing
 from pytest_agentmail.agents.report import RunReport
 from pytest_agentmail.agents.tools import CallCount, Tools
 from pytest_agentmail.errors import AgentMailError, SettingsError
-from pytest_agentmail.mail.address import Address, stable_address, unique_address
+from pytest_agentmail.mail.address import Address, random_letters, stable_address, unique_address
+from pytest_agentmail.mail.composing import written
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
+from pytest_agentmail.mail.post_office import RUN_PREFIX
 from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
+from pytest_agentmail.signals.backoff import Backoff
 from pytest_agentmail.signals.queue import SignalQueue
 from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
 
@@ -22,11 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_agentmail.agents.timing import Timing
+    from pytest_agentmail.clock.real import RealClock
+    from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
     from pytest_agentmail.mail.sink import Sink
+    from pytest_agentmail.scenarios.history import MailHistory
     from pytest_agentmail.settings import Settings
     from pytest_agentmail.stores.protocol import SignalStore
+    from pytest_agentmail.world import MailArrives, Origin
 
 __all__ = ["AgentRun"]
 
@@ -51,7 +59,7 @@ class AgentRun:
     ) -> None:
         self.run_id = run_id
         """Names this run; no other has it."""
-        self.clock = clock = timing.clock
+        self.clock: RealClock | VirtualClock = timing.clock
         """The time everything in the run follows."""
         self.sink = sink
         """The SMTP server its app sends to: `smtp_sink`, or its own with `own_sink=True`."""
@@ -64,22 +72,28 @@ class AgentRun:
         self._leased: list[Mailbox] = []
         self._lives = 0
         self._outcome: Outcome | None = None
+        self._playing: Playing | None = None
+        self._other_runs: dict[str, str] = {}
         self.mailbox: Mailbox = self.lease()
         """The first mailbox leased to this run."""
-        self.provider = WakingFaultyProvider(SinkProvider(post_office, run_id), clock)
+        self.provider: WakingFaultyProvider = WakingFaultyProvider(
+            SinkProvider(post_office, run_id), self.clock
+        )
         """`search` and `fetch`, for agents that poll by themselves."""
-        self.signals = SignalQueue(
+        self.signals: SignalQueue = SignalQueue(
             self.provider,
             store,
-            clock,
+            self.clock,
             run_id=run_id,
             mailbox=self.mailbox,
             checks=settings.checks,
             within=settings.within,
+            backoff=Backoff(),  # not spread by the run's id: the same test takes the same course
             happened=self._mail.happened,
+            on_expect=self._on_expect,
         )
         """The mails this run expects."""
-        self.tools = Tools(clock, self._mail, settings.settle)
+        self.tools: Tools = Tools(self.clock, self._mail, settings.settle, self._on_effect)
         """Wraps the tools an agent calls."""
 
     def __repr__(self) -> str:
@@ -168,6 +182,21 @@ class AgentRun:
                 )
         self.provider.add(faults)
 
+    def play(self, history: MailHistory) -> None:
+        """Let this happen in the run: mail arrives from its first request or signal on.
+
+        Raises:
+            SettingsError: Mail is to arrive, and the run's clock is the real one.
+        """
+        self.mail_fault(*history.mail_faults)
+        self.provider_fault(*history.provider_faults)
+        if history.arrivals:
+            if self._timing.virtual is None:
+                raise SettingsError(
+                    f"{history!r} needs the virtual clock: agentmail(clock='virtual')"
+                )
+            self._playing = Playing(history.arrivals, self._timing.virtual, self._write)
+
     def conclude(self) -> None:
         """Make sure that everything planned for the run has happened.
 
@@ -205,8 +234,35 @@ class AgentRun:
 
     def close(self) -> None:
         """End the run's leases; its mail stays readable."""
+        if self._playing is not None:
+            self._playing.stop()
         for run_id in {self.run_id, *(mailbox.run_id for mailbox in self._leased)}:
             self._post_office.release(run_id, test=self._test)
+
+    def _on_expect(self) -> None:
+        if self._playing is not None:
+            self._playing.on_signal()
+
+    def _on_effect(self) -> bool:
+        if self._playing is None:
+            return True
+        self._playing.on_request()
+        return False
+
+    def _write(self, number: int, arrival: MailArrives) -> None:
+        raw = written(arrival, self._address_of(arrival.run), number)
+        self._post_office.write(raw, arrival.sender, [self.mailbox.address])
+
+    def _address_of(self, origin: Origin) -> str:
+        """An address of this run, of one that goes on, or of one that has ended."""
+        if origin == "this":
+            return self.mailbox.address
+        if origin not in self._other_runs:
+            run_id = RUN_PREFIX + random_letters()
+            self._other_runs[origin] = self.lease(owned_by=run_id).address
+            if origin == "earlier":
+                self._post_office.release(run_id, test=run_id)
+        return self._other_runs[origin]
 
     def _look_around(self) -> Surroundings:
         hints = (hint() for hint in self._hints)

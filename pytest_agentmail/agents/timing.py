@@ -23,14 +23,16 @@ class Timing(NamedTuple):
     """Tells it, waits in it, and can be held."""
     driven: Callable[[], AbstractContextManager[object]]
     """Makes the code inside live in it."""
+    virtual: VirtualClock | None
+    """The clock, where it is one that jumps."""
 
 
 def timing(settings: Settings, real: RealClock) -> Timing:
     """The time that `settings` ask for; where it is the real one, that of `real`."""
     if settings.clock == "real":
-        return Timing(real, nullcontext)
+        return Timing(real, nullcontext, None)
     from pytest_agentmail.clock.driven import driving
     from pytest_agentmail.clock.virtual import VirtualClock
 
     clock = VirtualClock()
-    return Timing(clock, partial(driving, clock, datetime=settings.datetime))
+    return Timing(clock, partial(driving, clock, datetime=settings.datetime), clock)

@@ -42,10 +42,18 @@ class Tools:
         clock: Stands still while a tool runs, and a while after one that has an effect.
         mail: What was accepted for the run.
         settle: Real seconds for which the mail of an effect is awaited at most.
+        on_effect: Told of each effect that asks for mail; tells whether an app will send it.
     """
 
-    def __init__(self, clock: RealClock | VirtualClock, mail: RunMail, settle: float) -> None:
+    def __init__(
+        self,
+        clock: RealClock | VirtualClock,
+        mail: RunMail,
+        settle: float,
+        on_effect: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._clock = clock
+        self._on_effect = on_effect
         self._mail = mail
         self._settle = settle
         self._lock = threading.Lock()
@@ -125,7 +133,7 @@ class Tools:
             with self._clock.hold(f"step {name} is in progress"):
                 yield
         finally:
-            if awaits_mail:
+            if awaits_mail and self._on_effect():
                 hold = self._clock.hold(f"the mail that {name} causes is awaited", self._settle)
                 self._mail.when_more_than(before, hold.release)
         with self._lock:

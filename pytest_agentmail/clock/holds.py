@@ -41,7 +41,7 @@ class Hold:
         self.reason = reason
         self.order = order
         self.expires = expires
-        self.thread = threading.get_ident()
+        self.thread: int = threading.get_ident()
         self._book = book
         self._lifted = 0
         self._released = False

@@ -32,7 +32,7 @@ class Scope:
     def __init__(self, clock: VirtualClock, *, drives: bool) -> None:
         self.clock = clock
         self.drives = drives
-        self.ended = False
+        self.ended: bool = False
         self._holds: set[Hold] = set()
 
     def hold(self, reason: str) -> Hold:

@@ -17,7 +17,7 @@ class Jumps:
     """
 
     def __init__(self) -> None:
-        self.total = 0
+        self.total: int = 0
         self._kinds: Counter[str] = Counter()
 
     def count(self, what: str) -> None:

@@ -12,7 +12,7 @@ import selectors
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_agentmail.clock import diagnosis
 from pytest_agentmail.clock.agenda import Waiter
@@ -30,14 +30,12 @@ from pytest_agentmail.errors import ClockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextvars import Context
 
     from pytest_agentmail.clock.virtual import VirtualClock
 
 __all__ = ["VirtualLoop", "sleep_in_loop", "sleep_on_timer", "wait_in_loop"]
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 
 # Kept here, since a drive replaces the one of asyncio.
 _sleep = asyncio.sleep
@@ -93,20 +91,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._scope.end()
         super().close()
 
-    def call_soon_threadsafe(
-        self,
-        callback: Callable[[*Ts], object],
-        *args: *Ts,
-        context: Context | None = None,
-    ) -> asyncio.Handle:
-        """As ever; and from now on the loop holds time, until it has run the callback."""
-        handle = super().call_soon_threadsafe(callback, *args, context=context)
-        self._gate.hurry()
-        return handle
-
     def nudge(self) -> None:
         """Make the loop go round once more."""
-        super().call_soon_threadsafe(lambda: None)
+        self.call_soon_threadsafe(lambda: None)
 
     def set_default_executor(self, executor: ThreadPoolExecutor) -> None:  # type: ignore[override]
         """Use `executor` for `run_in_executor(None, …)`."""
@@ -147,7 +134,6 @@ class _Gate(selectors.BaseSelector):
         self.has_looked = False
         self.inner = selectors.DefaultSelector()
         self._loop = loop
-        self._waiter: _ParkedLoop | None = None
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What is ready; time may move while nothing is."""
@@ -162,20 +148,10 @@ class _Gate(selectors.BaseSelector):
             ready = self.inner.select(seconds)
             return bool(ready)
 
-        self._waiter = _ParkedLoop(self._loop, self, timeout)
-        try:
-            clock.keeper.park(self._waiter, block)
-        finally:
-            self._waiter = None
+        clock.keeper.park(_ParkedLoop(self._loop, self, timeout), block)
         # All that the world does at this instant comes before the loop's timers.
         clock.keeper.run_due()
         return ready
-
-    def hurry(self) -> None:
-        """Have the loop hold time from now on, if it is parked."""
-        waiter = self._waiter
-        if waiter is not None:
-            self._loop.clock.keeper.unpark(waiter)
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         """Pass on."""

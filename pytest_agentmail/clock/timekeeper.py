@@ -62,10 +62,10 @@ class Timekeeper:
     """
 
     def __init__(self, limits: Limits, end: int, tell: Callable[[int], str]) -> None:
-        self.now = 0
-        self.lock = threading.RLock()
-        self.holds = Holds(self.lock, self._on_change)
-        self.agenda = Agenda()
+        self.now: int = 0
+        self.lock: threading.RLock = threading.RLock()
+        self.holds: Holds = Holds(self.lock, self._on_change)
+        self.agenda: Agenda = Agenda()
         self.movers: list[Callable[[], None]] = []
         self._limits = limits
         self._end = end
@@ -101,12 +101,8 @@ class Timekeeper:
 
     def wake(self, waiter: Waiter) -> None:
         """Let `waiter` go on: what it waited for has happened."""
-        self.progress()
-        self.unpark(waiter)
-
-    def unpark(self, waiter: Waiter) -> None:
-        """Let `waiter` go on."""
         with self.lock:
+            self.progress()
             self._release(waiter)
 
     def schedule(self, when: int, callback: Callable[[], object]) -> Event:

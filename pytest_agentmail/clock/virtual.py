@@ -64,7 +64,9 @@ class VirtualClock:
         self._epoch = (self._start - _EPOCH) // _MICROSECOND
         limits = Limits(settle_io, idle_after, held_limit, max_jumps)
         end = (_END - self._start) // _MICROSECOND
-        self.keeper = Timekeeper(limits, end, lambda moment: self._at(moment).isoformat())
+        self.keeper: Timekeeper = Timekeeper(
+            limits, end, lambda moment: self._at(moment).isoformat()
+        )
 
     def now(self) -> dt.datetime:
         """The current time: aware, UTC."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from email import message_from_bytes, policy
 from email.headerregistry import Address
+from email.message import EmailMessage
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage, MIMEPart
+    from email.message import MIMEPart
 
-    from pytest_agentmail.world import Adversary
+    from pytest_agentmail.world import Adversary, MailArrives
 
-__all__ = ["rewritten"]
+__all__ = ["rewritten", "written"]
 
 _SMTP = policy.SMTP.clone(refold_source="none")
 
@@ -44,6 +45,27 @@ _TRICKS: dict[Adversary, _Trick] = {
         '554637">https://app.example/login</a></p>',
     ),
 }
+
+
+def written(arrival: MailArrives, to: str, number: int) -> bytes:
+    """The mail that the world writes.
+
+    Args:
+        arrival: What it is to say.
+        to: The address its header names.
+        number: Tells it from the world's other mail of the run.
+    """
+    mail = EmailMessage(policy=_SMTP)
+    mail["From"] = Address("The app", addr_spec=arrival.sender)
+    mail["To"] = to
+    mail["Subject"] = arrival.subject
+    mail["Message-ID"] = arrival.message_id or f"<{number}.{to}>"
+    paragraphs = [
+        arrival.body.replace("{code}", arrival.code or ""),
+        *([f"Confirm here: {arrival.link}"] if arrival.link else []),
+    ]
+    mail.set_content("\n\n".join(paragraphs) + "\n")
+    return mail.as_bytes()
 
 
 def rewritten(raw: bytes, kind: Adversary) -> bytes:

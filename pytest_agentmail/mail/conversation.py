@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
+    from aiosmtpd.smtp import Envelope as MailEnvelope
+    from aiosmtpd.smtp import Session
+
     from pytest_agentmail.mail.engine import Engine
 
 __all__ = ["NAME", "Conversation"]
@@ -44,7 +47,22 @@ class Conversation(Connection, SMTP):
         Connection.__init__(self, engine.loop, engine.conversations, engine.terms.size_limit)
         self._engine = engine
         self._faults = engine.terms.faults
+        self._traffic = engine.terms.traffic
         self._forget()
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the conversation."""
+        if self._traffic is not None:
+            self._traffic.connects(self)
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End the conversation where it stands."""
+        if self._traffic is not None:
+            self._traffic.rests(self)
+        super().connection_lost(error)
 
     # What aiosmtpd's commands call.
 
@@ -64,6 +82,8 @@ class Conversation(Connection, SMTP):
         """What is answered instead of doing what was asked for, or MISSING."""
         if command == "RCPT" and args[0] == _NOBODY:
             return "553 5.1.3 That is no recipient"
+        if command == "MAIL" and self._traffic is not None:
+            self._traffic.sends(self)
         if self._faults is None:
             return MISSING
         return await self._strike(command, self._seen(command, *args))
@@ -73,6 +93,8 @@ class Conversation(Connection, SMTP):
         plain = _PLAIN_PATH.fullmatch(arg)
         if plain:
             return plain[1], plain[2]
+        if arg.startswith("<") and ">" not in arg:
+            return None, None
         try:
             arg.encode()
             return super()._getaddr(arg)
@@ -84,7 +106,8 @@ class Conversation(Connection, SMTP):
         return super()._getparams([param for param in params if not param.startswith("AUTH=")])
 
     def _set_post_data_state(self) -> None:
-        self.envelope = self._envelope = self._create_envelope()
+        self._envelope = self._create_envelope()
+        self.envelope: MailEnvelope | None = self._envelope
 
     # The commands that are ours.
 
@@ -171,6 +194,8 @@ class Conversation(Connection, SMTP):
             await self.push("250 2.0.0 OK" if status is MISSING else status)
         finally:
             self._engine.announce(accepted)
+            if self._traffic is not None:
+                self._traffic.rests(self)
 
     # The dialogue.
 
@@ -208,7 +233,8 @@ class Conversation(Connection, SMTP):
         self._forget()
 
     def _forget(self) -> None:
-        self.session = self._session = self._create_session()
+        self._session = self._create_session()
+        self.session: Session | None = self._session
         self._set_post_data_state()
 
     # What goes wrong on purpose.

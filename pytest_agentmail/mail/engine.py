@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import ssl
 
     from pytest_agentmail.mail.faults import Envelope, Faults
+    from pytest_agentmail.mail.traffic import Traffic
 
 __all__ = ["Credentials", "Engine", "Receive", "Terms"]
 
@@ -49,6 +50,8 @@ class Terms:
     """The only ones taken; any are, unless given."""
     faults: Faults | None = None
     """What goes wrong."""
+    traffic: Traffic | None = None
+    """Is told of clients that may be about to send a mail."""
     sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep
     """How a delay is waited for."""
 
@@ -65,7 +68,7 @@ class Engine:
     def __init__(
         self, receive: Receive, terms: Terms, report: Callable[[Exception], object]
     ) -> None:
-        self.loop = asyncio.get_running_loop()
+        self.loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         """Where the conversations run."""
         self.terms = terms
         """On which terms clients are served."""
@@ -73,15 +76,17 @@ class Engine:
         """Is told of errors that are ours."""
         self.conversations: set[Conversation] = set()
         """Those that have not ended."""
-        self.abilities = {secure: self._abilities(secure=secure) for secure in (False, True)}
+        self.abilities: dict[bool, str] = {
+            secure: self._abilities(secure=secure) for secure in (False, True)
+        }
         """The answer to EHLO, without and with TLS."""
-        self.commands = {
+        self.commands: dict[bytes, Any] = {
             name.removeprefix("smtp_").encode(): getattr(Conversation, name)
             for name in dir(Conversation)
             if name.startswith("smtp_") and self._offers(name)
         }
         """What a client may say, and what is done then."""
-        self.common_state = self._common_state()
+        self.common_state: dict[str, Any] = self._common_state()
         """What is the same in all conversations; finding it out is what takes aiosmtpd long."""
         self._receive = receive
 

@@ -19,8 +19,10 @@ __all__ = ["Letter"]
 class Letter:
     """One accepted mail, what becomes of it in each run, and where its copies went."""
 
-    def __init__(self, raw: bytes, envelope_from: str) -> None:
+    def __init__(self, raw: bytes, envelope_from: str, *, by_app: bool) -> None:
         self.envelope_from = envelope_from
+        self.by_app = by_app
+        """Whether an app sent it; else the world wrote it."""
         self.fates: dict[str, Fate] = {}
         """What becomes of it, by run."""
         self.deliveries: list[tuple[Mailbox, Message]] = []

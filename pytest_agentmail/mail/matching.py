@@ -172,7 +172,7 @@ class Criteria:
 
 
 def _sender(message: Message) -> str:
-    return message.headers.get("From", message.sender)
+    return message.headers.get("From") or message.sender
 
 
 def _body(message: Message) -> str:

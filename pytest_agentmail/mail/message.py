@@ -55,7 +55,7 @@ class Message:
         received_at: datetime,
         visible_at: datetime,
     ) -> None:
-        self.content = content
+        self.content: Content = content
         self.id = id
         self.seq = seq
         self.envelope_from = envelope_from

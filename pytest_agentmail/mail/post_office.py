@@ -151,8 +151,14 @@ class PostOffice:
 
     def accept(self, raw: bytes, envelope_from: str, envelope_to: Iterable[str]) -> Acceptance:
         """Store a mail in every mailbox it is for, as the faults of each run will have it."""
+        return self._store(Letter(raw, envelope_from, by_app=True), envelope_to)
+
+    def write(self, raw: bytes, envelope_from: str, envelope_to: Iterable[str]) -> None:
+        """Deliver a mail that no app sent: the world wrote it."""
+        self._store(Letter(raw, envelope_from, by_app=False), envelope_to).announce()
+
+    def _store(self, letter: Letter, envelope_to: Iterable[str]) -> Acceptance:
         with self._lock:
-            letter = Letter(raw, envelope_from)
             for owner, addressed in self._by_owner(envelope_to).items():
                 if isinstance(owner, Mailbox):
                     self._deliver(letter, owner, addressed)
@@ -206,7 +212,7 @@ class PostOffice:
         if fate.misled:
             addressed = [unique_address(self._domain)]
         copies = self._copies(letter, addressed, run.names, mailbox.clock, fate)
-        if first_of_run:
+        if first_of_run and letter.by_app:
             run.add_sent(copies[0])
         if fate.misled:
             self._strays += copies

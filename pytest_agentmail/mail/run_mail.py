@@ -10,7 +10,7 @@ from pytest_agentmail.mail.fate import MailFaults
 from pytest_agentmail.mail.smtp_faults import SmtpFaults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.message import Message
@@ -23,13 +23,13 @@ class RunMail:
     """What the post office knows of one run."""
 
     def __init__(self, run_id: str) -> None:
-        self.names = (f"m{number}.{run_id}" for number in itertools.count(1))
+        self.names: Iterator[str] = (f"m{number}.{run_id}" for number in itertools.count(1))
         """Ids for its messages: short and in order, then what makes them unique."""
         self.sent: list[Message] = []
         """Every mail accepted for it, once, in order of arrival; lost and delayed mail too."""
-        self.faults = MailFaults()
+        self.faults: MailFaults = MailFaults()
         """What is to become of its mail."""
-        self.smtp_faults = SmtpFaults()
+        self.smtp_faults: SmtpFaults = SmtpFaults()
         """What is to go wrong while it is sent."""
         self._lock = threading.Lock()
         self._expecting: list[tuple[int, Callable[[], object]]] = []

@@ -39,17 +39,17 @@ def listening_socket(host: str, port: int) -> socket.socket:
         OSError, OverflowError, UnicodeError: There is none, or the port is taken.
     """
     failures = []
-    for family, kind, protocol, _, address in socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    for family, kind, protocol, _, (address, _, *scope) in socket.getaddrinfo(
+        host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     ):
         # Made with its protocol: only then does asyncio send replies at once (TCP_NODELAY).
         listening = socket.socket(family, kind, protocol)
         try:
-            if os.name == "posix":
+            if os.name == "posix":  # pragma: no branch  (elsewhere it would share the port)
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
+            listening.bind((address, port, *scope))
             listening.listen(BACKLOG)
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             listening.close()
             failures.append(error)
         else:

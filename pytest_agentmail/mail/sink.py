@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.mail.engine import Receive
     from pytest_agentmail.mail.faults import Faults
+    from pytest_agentmail.mail.traffic import Traffic
 
 __all__ = ["Sink"]
 
@@ -50,6 +51,7 @@ class Sink:
             before AUTH with `username` and `password`).
         directory: Where the CA file is written; a temporary one unless given.
         faults: What goes wrong, and when.
+        traffic: Is told of clients that may be about to send a mail.
         sleep: How a delay, which is a fault, is waited for.
 
     Raises:
@@ -67,11 +69,12 @@ class Sink:
         auth: str = "off",
         directory: Path | None = None,
         faults: Faults | None = None,
+        traffic: Traffic | None = None,
         sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
     ) -> None:
         self.host = host
         """The interface it listens on."""
-        self.port = port
+        self.port: int = port
         """The port it listens on, once started."""
         self.tls = tls
         """Whether and how TLS is spoken: "off", "starttls", "implicit"."""
@@ -83,6 +86,7 @@ class Sink:
         self._auth = auth
         self._directory = directory
         self._faults = faults
+        self._traffic = traffic
         self._sleep = sleep
         self._errors: list[Exception] = []
         self._belongings = ExitStack()
@@ -137,7 +141,7 @@ class Sink:
         except _CANNOT_LISTEN as error:
             self._belongings.close()
             raise SinkError(self._why_not(error)) from error
-        self.port = listening.getsockname()[1]
+        self.port = int(listening.getsockname()[1])
         started: Future[None] = Future()
         self._thread = threading.Thread(
             target=self._run, args=(listening, terms, started), name="agentmail-sink", daemon=True
@@ -178,8 +182,10 @@ class Sink:
         server = await loop.create_server(engine, sock=listening, backlog=BACKLOG)
         started.set_result(None)
         await stopping.wait()
-        server.close()
+        # Closed last: asyncio forgets a client that it lets in while its server closes.
+        loop.remove_reader(listening)
         await engine.close()
+        server.close()
 
     def _terms(self) -> Terms:
         context = None
@@ -198,6 +204,7 @@ class Sink:
             auth_first=self._auth == "required",
             credentials=_OURS if self._auth == "required" else None,
             faults=self._faults,
+            traffic=self._traffic,
             sleep=self._sleep,
         )
 

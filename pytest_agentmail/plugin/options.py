@@ -36,8 +36,6 @@ def load(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: One of them is not allowed.
     """
-    from pytest_agentmail.errors import SettingsError
-
     try:
         given = {
             name: parse(name, value, place=place)
@@ -45,7 +43,7 @@ def load(config: pytest.Config) -> None:
             for value, place in [_given(config, name)]
             if value is not None
         }
-    except SettingsError as error:
+    except ValueError as error:  # a SettingsError, which need not be imported for that
         raise pytest.UsageError(str(error)) from error
     config.stash[SESSION_SETTINGS] = Settings(**given)
 

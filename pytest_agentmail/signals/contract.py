@@ -35,6 +35,18 @@ class Contract:
     subject: Text
 
     @property
+    def expected(self) -> str:
+        """What is expected of the subject (B2): the text, the pattern, or the function's name."""
+        match self.subject:
+            case None:
+                return ""
+            case str():
+                return self.subject
+            case re.Pattern():
+                return self.subject.pattern
+        return getattr(self.subject, "__qualname__", repr(self.subject))
+
+    @property
     def wording(self) -> str:
         """The criteria in words; equal for equal criteria."""
         flags = (

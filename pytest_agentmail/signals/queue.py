@@ -58,6 +58,7 @@ class SignalQueue:
         within: Seconds a signal lives, unless `expect` says otherwise.
         backoff: The pauses between questions.
         happened: Tells what was done to this run's mail, for advice.
+        on_expect: Told whenever a mail is expected.
     """
 
     def __init__(  # noqa: PLR0913  (what a run decides, each by name)
@@ -72,6 +73,7 @@ class SignalQueue:
         within: float = 120,
         backoff: Backoff | None = None,
         happened: Callable[[], Sequence[str]] = tuple,
+        on_expect: Callable[[], object] = lambda: None,
     ) -> None:
         self.provider = provider
         """Where the mail is."""
@@ -83,8 +85,9 @@ class SignalQueue:
         self._mailbox = mailbox
         self._checks = checks
         self._within = within
-        self._backoff = backoff or Backoff()
+        self._backoff = backoff or Backoff(seed=run_id)
         self._inquiry = Inquiry(provider, self._shelf, clock, self._backoff, happened)
+        self._on_expect = on_expect
         self._contracts: dict[str, Contract] = {}
         self._turns: dict[str, threading.RLock] = {}
         self._notices = Notices()
@@ -127,13 +130,14 @@ class SignalQueue:
             newer_than=newer_than,
         )
         signal = self._shelf.add(expectation.signal(self.run_id, self.clock.now()))
-        if signal.expected_subject != contract.wording:
+        if signal.criteria != contract.wording:
             raise ContractConflict(
                 f"signal {kind!r} for {signal.recipient} is expected already, with "
-                f"{signal.expected_subject}; now with {contract.wording}. "
+                f"{signal.criteria}; now with {contract.wording}. "
                 f"Use another kind, or newer_than= for a resend"
             )
         self._contracts[signal.signal_id] = contract
+        self._on_expect()
         return signal
 
     def get(self, signal_id: str) -> Signal:
@@ -227,7 +231,7 @@ class SignalQueue:
         if result.message is not None:
             raise UnexpectedMail(
                 f"mail came for {signal.kind!r} to {signal.recipient} that must not\n"
-                f"unwanted: {signal.expected_subject}\n"
+                f"unwanted: {signal.criteria}\n"
                 f"  - {summary(result.message, signal.created_at)}\n"
                 f"next: find out what sent it, or let it count as older with newer_than="
             )
@@ -290,7 +294,7 @@ class SignalQueue:
         except KeyError:
             raise ContractConflict(
                 f"signal {signal.signal_id} ({signal.kind}) was expected by another life: call "
-                f"expect({signal.kind!r}, …) again with its criteria ({signal.expected_subject})"
+                f"expect({signal.kind!r}, …) again with its criteria ({signal.criteria})"
             ) from None
 
     def _turn(self, signal: Signal) -> threading.RLock:

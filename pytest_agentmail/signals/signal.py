@@ -7,7 +7,7 @@ import string
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, NonNegativeInt, PositiveInt
+from pydantic import AwareDatetime, BaseModel, NonNegativeInt, PositiveInt
 
 __all__ = ["Cause", "Evidence", "Outcome", "Query", "Reason", "Signal", "SignalStatus", "signal_id"]
 
@@ -42,8 +42,8 @@ Cause: TypeAlias = Literal["deadline", "checks"]
 """Which half of the budget was used up first."""
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _Record(BaseModel, frozen=True, extra="forbid"):
+    """Kept for good, and never changed in place."""
 
 
 class Evidence(_Record):
@@ -90,7 +90,9 @@ class Signal(_Record):
     kind: str
     recipient: str
     expected_subject: str
-    """What the subject must be, in words."""
+    """The text the subject must contain, or the pattern, or the name of the function asked."""
+    criteria: str
+    """What a message must be, in words; equal for equal contracts."""
     status: SignalStatus = SignalStatus.WAITING
     """As far as it is decided: `waiting` until it is final."""
     created_at: AwareDatetime

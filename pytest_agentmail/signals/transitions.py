@@ -123,6 +123,6 @@ def _when_to_retry(
 ) -> dict[str, object]:
     asked = seen.retry_after if isinstance(seen, Failed) else None
     resting = None if asked is None else now + timedelta(seconds=asked)
-    pause = now + timedelta(seconds=backoff.delay(signal.signal_id, signal.checks))
+    pause = now + timedelta(seconds=backoff.delay(signal.kind, signal.checks))
     at = max(pause, resting or pause)
     return {"retry_at": min(at, signal.expires_at), "resting_until": resting}

@@ -1,1 +1,1 @@
-"""Where state is kept: in memory, in SQLite, in PostgreSQL."""
+"""Where runs are kept: one protocol, and three stores that keep to it."""

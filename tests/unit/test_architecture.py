@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,11 @@ def test_layers(path):
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_files_stay_readable(path):
     assert len(path.read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_every_module_says_what_it_gives(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    module = import_module(".".join(part for part in parts if part != "__init__"))
+    assert module.__doc__
+    assert all(hasattr(module, name) for name in getattr(module, "__all__", ()))

@@ -10,6 +10,9 @@ from pytest_agentmail import world
 from pytest_agentmail.errors import SettingsError
 
 SAID = [
+    "world.mail_arrives()",
+    "world.mail_arrives(after=45, code='118273', run='other')",
+    "world.mail_arrives(code=None, link='https://app.example/confirm?t=1')",
     "world.mail_delayed(5)",
     "world.mail_delayed(5, nth=2)",
     "world.mail_duplicated()",
@@ -49,6 +52,12 @@ def test_every_word_is_tried_here():
 @pytest.mark.parametrize(
     ("said", "text"),
     [
+        ("mail_arrives(after=-1)", "mail_arrives(after=-1): expected seconds, 0 or more"),
+        (
+            "mail_arrives(run='mine')",
+            "mail_arrives(run='mine'): expected one of this, other, earlier",
+        ),
+        ("mail_arrives(code='12 34')", "mail_arrives(code='12 34'): expected letters and digits"),
         ("mail_delayed(-1)", "mail_delayed(seconds=-1): expected seconds, 0 or more"),
         ("mail_delayed('5')", "mail_delayed(seconds='5'): expected seconds, 0 or more"),
         ("mail_delayed(5, nth=0)", "mail_delayed(nth=0): expected a whole number, 1 or more"),

@@ -7,10 +7,12 @@ import datetime as dt
 import smtplib
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+from pytest_agentmail import world
 from pytest_agentmail.agents.mail_world import MailWorld
 
 # Answers at once, and mails 0 to 30 ms later, as a web app does from a background task.
@@ -165,3 +167,44 @@ def test_two_runs_with_two_clocks_do_not_mind_each_other(mail_world):
         send(two)
         assert two.mailbox.messages[0].received_at == two.clock.now()
         assert one.clock.now() != two.clock.now()
+
+
+def test_time_stands_still_while_a_client_sends_its_mail_slowly(run):
+    """A sender nobody knew of is at work in another process when the agent begins to wait."""
+    with smtplib.SMTP(run.sink.host, run.sink.port) as client:
+        client.ehlo()
+        client.mail("shop@app.example")
+        begun, done = threading.Event(), threading.Event()
+
+        def finish():
+            begun.wait()
+            client.rcpt(run.mailbox.address)
+            client.data(b"Subject: Confirm\r\n\r\n483920\r\n")
+            done.set()
+
+        sender = threading.Thread(target=finish)
+        sender.start()
+
+        def agent(run):
+            signal = run.signals.expect("verification")
+            begun.set()
+            return run.signals.wait(signal)
+
+        assert run.drive(agent).result.status == "found"
+        sender.join()
+    assert run.sent
+
+
+def test_a_silent_client_does_not_hold_time_for_long(run):
+    with smtplib.SMTP(run.sink.host, run.sink.port) as client:
+        client.ehlo()
+        result = run.drive(lambda run: run.signals.wait(run.signals.expect("verification"))).result
+    assert result.status == "expired"
+
+
+def test_a_refused_mail_does_not_hold_time(run):
+    run.mail_fault(world.smtp_refuses(550))
+    with pytest.raises(smtplib.SMTPRecipientsRefused):
+        send(run)
+    result = run.drive(lambda run: run.signals.wait(run.signals.expect("verification"))).result
+    assert result.status == "expired"

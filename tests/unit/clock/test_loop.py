@@ -111,6 +111,19 @@ def test_a_wait_may_have_no_end_of_its_own(clock):
     assert run_virtual(main(), clock) is True
 
 
+def test_all_that_the_world_does_at_an_instant_comes_before_the_timers(clock):
+    seen = []
+    for number in range(3):
+        clock.call_later(5, lambda number=number: seen.append(number))
+
+    async def main():
+        await asyncio.sleep(5)
+        seen.append("timer")
+
+    run_virtual(main(), clock)
+    assert seen == [0, 1, 2, "timer"]
+
+
 def test_an_event_may_touch_the_loop_it_runs_in(clock):
     async def main():
         inner = asyncio.get_running_loop().create_future()
@@ -353,6 +366,16 @@ def test_shutting_the_executor_down_takes_no_virtual_time(clock):
     assert clock.microseconds() == 0
 
 
+def test_work_that_is_left_and_sleeps_on_the_clock_is_waited_for(clock):
+    async def main():
+        task = asyncio.ensure_future(asyncio.to_thread(clock.sleep, 10))
+        await asyncio.sleep(1)
+        task.cancel()
+
+    run_virtual(main(), clock)
+    assert clock.monotonic() == 10
+
+
 def test_threads_started_from_the_loop_hold_time(clock):
     """Bare threads made 21 and 30 of 50 waits end early with other virtual loops."""
 
@@ -449,6 +472,7 @@ def test_open_sockets_get_real_time_to_speak_before_each_jump():
 
     async def main():
         reader, writer = await asyncio.open_connection(sock=ours)
+        WALL.sleep(0.25)  # the sockets get their time from when everybody waits
         asked.set()
         answer = await asyncio.wait_for(reader.readline(), 10)
         writer.close()

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_agentmail.clock.agenda import Waiter
 from pytest_agentmail.clock.driven import driving
+from pytest_agentmail.clock.jumps import Jumps
 from pytest_agentmail.clock.pausing import ring
 from pytest_agentmail.clock.virtual import VirtualClock
 from pytest_agentmail.clock.wall import WALL
@@ -40,6 +41,11 @@ def test_a_wakeup_between_looking_and_sleeping_is_not_lost():
 class Speaker(Waiter):
     """A loop one of whose sockets has something to say."""
 
+    rung = None
+
+    def ring(self):
+        self.rung()
+
     def readable(self):
         return not self.woken
 
@@ -49,25 +55,66 @@ class Speaker(Waiter):
 
 def test_a_loop_with_a_readable_socket_goes_first():
     """Time does not move over what lies ready in a socket of another thread's loop."""
-    clock, seen = VirtualClock(), []
-    hold, gate = clock.hold("the loop runs"), threading.Event()
+    clock, seen, gate = VirtualClock(settle_io=0), [], threading.Event()
+    hold = clock.hold("the loop runs")
     speaker = Speaker(None, "reads", (hold,), is_open=True)
+    speaker.rung = lambda: [seen.append(clock.microseconds()), gate.set()]
+    blocker = clock.hold("the other thread is not there yet")
 
     def loop():
         clock.keeper.park(speaker, lambda _: gate.wait())
-        seen.append(clock.microseconds())
         hold.release()
 
-    blocker = clock.hold("the other thread is not there yet")
     thread = threading.Thread(target=loop)
     thread.start()
     parked(clock)
-    released = threading.Thread(target=lambda: [WALL.sleep(0), blocker.release(), gate.set()])
-    released.start()
+    with blocker:
+        clock.sleep(60)
+    gate.set()
+    thread.join()
+    assert seen == [0]
+
+
+def test_time_counts_as_held_from_when_somebody_waits():
+    clock = VirtualClock(held_limit=0.3)
+    hold = clock.hold("a long step")
+    WALL.sleep(0.35)
+
+    def end():
+        parked(clock)
+        hold.release()
+
+    thread = threading.Thread(target=end)
+    thread.start()
     clock.sleep(60)
     thread.join()
-    released.join()
-    assert seen == [0]
+    assert clock.monotonic() == 60
+
+
+def test_a_hold_with_an_end_may_come_when_somebody_waits_already():
+    clock = VirtualClock()
+    connection = clock.hold("SMTP connection")
+
+    def effect():
+        parked(clock)
+        WALL.sleep(0.02)
+        clock.hold("its mail is on the way", at_most=0.02)
+        connection.release()
+
+    thread = threading.Thread(target=effect)
+    thread.start()
+    before = WALL.monotonic()
+    clock.sleep(60)
+    thread.join()
+    assert WALL.monotonic() - before < 10
+
+
+def test_of_waits_of_ever_other_lengths_only_some_are_kept():
+    jumps = Jumps()
+    for number in range(1_000):
+        jumps.count(f"sleeps {number} s")
+    assert jumps.total == 1_000
+    assert len(jumps.most_common(1_000)) == 100
 
 
 def test_what_is_scheduled_while_everybody_idles_happens_at_once():

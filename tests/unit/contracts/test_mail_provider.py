@@ -143,15 +143,25 @@ def test_the_sound_one_keeps_every_clause(pytester):
 def test_what_is_missing_is_named(pytester):
     pytester.makepyfile(
         """
+        import pytest
         from pytest_agentmail.contracts import MailProviderContract
 
         class TestNothing(MailProviderContract):
             pass
+
+        class TestHalf(MailProviderContract):
+            @pytest.fixture
+            def provider(self):
+                return None
         """
     )
     result = pytester.runpytest_inprocess()
     result.stdout.fnmatch_lines(
-        ["E *NotImplementedError: define a fixture `provider` that gives yours"]
+        [
+            "E *NotImplementedError: define a fixture `provider` that gives yours",
+            "E *NotImplementedError: define `deliver(recipient, subject, body)`",
+            "E *NotImplementedError: define `break_down()`",
+        ]
     )
 
 

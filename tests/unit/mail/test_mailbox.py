@@ -248,3 +248,19 @@ def test_get_and_repr(world, mailbox):
     assert mailbox.get("nothing") is None
     assert repr(mailbox) == "<Mailbox ada@agentmail.example of run-one, 1 messages>"
     assert repr(message) == "<Message m1.run-one to ada@agentmail.example>"
+
+
+def test_mail_whose_sender_was_not_told_keeps_no_older_mail_back(world, mailbox):
+    older = world.deliver(ADA)
+    world.accept(ADA)
+    assert mailbox.wait(timeout=0) is older
+
+
+def test_a_message_says_what_its_content_says(world, mailbox):
+    message = world.deliver(ADA, body="Code: 483920\nhttps://app.example/confirm?token=abc")
+    for name in (
+        "message_id", "subject", "sender", "recipients", "text", "html", "visible_text", "code",
+        "codes", "link", "links", "attachments", "headers", "raw", "sha256", "defects",
+    ):  # fmt: skip
+        assert getattr(message, name) == getattr(message.content, name)
+    assert (message.code, message.link) == ("483920", "https://app.example/confirm?token=abc")

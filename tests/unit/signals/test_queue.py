@@ -23,7 +23,7 @@ def test_a_signal_has_the_fields_of_b2(queue, clock):
         "run_id": "run-one",
         "kind": "verification_email",
         "recipient": ADA,
-        "expected_subject": "subject contains 'Confirm'",
+        "expected_subject": "Confirm",
         "status": "waiting",
         "created_at": "2026-10-21T12:00:00Z",
         "expires_at": "2026-10-21T12:02:00Z",
@@ -362,3 +362,22 @@ def test_an_unknown_signal_is_named(queue):
     with pytest.raises(SettingsError) as caught:
         queue.get("sig-none")
     assert str(caught.value) == f"run run-one has no signal 'sig-none'; it has: {signal.signal_id}"
+
+
+@pytest.mark.parametrize(
+    ("envelope_to", "counts"), [((), True), (("no address",), False), (("no address", ADA), True)]
+)
+def test_a_provider_may_not_know_the_envelope(asking, world, envelope_to, counts):
+    message = world.deliver(ADA)
+    message.envelope_to = envelope_to
+    queue = asking([message])
+    assert queue.check(queue.expect("verification")).final is counts
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [(None, ""), ("Confirm", "Confirm"), (re.compile("C.*"), "C.*"), (str.istitle, "str.istitle")],
+)
+def test_what_is_expected_of_the_subject_can_be_read(queue, subject, expected):
+    """B2."""
+    assert queue.expect("verification", subject=subject).expected_subject == expected

@@ -28,7 +28,7 @@ EVIDENCE = Evidence(
 
 def signal(checks=10):
     return Signal(
-        signal_id="sig-one", run_id="run-one", kind="verification", expected_subject="x",
+        signal_id="sig-one", run_id="run-one", kind="verification", expected_subject="x", criteria="x",
         recipient="ada@agentmail.example", created_at=NOW, max_checks=checks,
         expires_at=NOW + timedelta(seconds=120),
     )  # fmt: skip
@@ -141,9 +141,9 @@ def test_a_backoff_has_sensible_numbers(values):
         Backoff(**values)
 
 
-def test_jitter_is_the_signals_own_and_bounded():
-    backoff = Backoff(first=1, factor=1, cap=1, jitter=0.5)
-    delays = {backoff.delay(f"sig-{n}", 1) for n in range(50)}
+def test_jitter_is_the_runs_own_and_bounded():
+    backoffs = [Backoff(first=1, factor=1, cap=1, jitter=0.5, seed=f"run-{n}") for n in range(50)]
+    delays = {backoff.delay("verification", 1) for backoff in backoffs}
     assert len(delays) == 50
     assert all(1 <= delay < 1.5 for delay in delays)
-    assert backoff.delay("sig-7", 1) == backoff.delay("sig-7", 1)
+    assert backoffs[0].delay("reset", 1) == Backoff(1, 1, 1, 0.5, "run-0").delay("reset", 1)
