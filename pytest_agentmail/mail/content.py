@@ -207,7 +207,7 @@ class Content:
 
         fields = self._structure.raw_headers
         values = [value for field, value in fields if field.lower() == name]
-        return [each for value in values for each in addresses(value, [])]
+        return [each for value in values for each in addresses(value, [], self._structure.charsets)]
 
     def _field_defects(self) -> list[str]:
         defects = [
