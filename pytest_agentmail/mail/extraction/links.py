@@ -65,6 +65,7 @@ LOOK_ALIKE = -30
 SHOWS_GOING_ON = 16
 DISGUISED = -80
 INSTRUCTED = -50
+QUOTED = -90
 
 
 @dataclass(slots=True)
@@ -145,6 +146,8 @@ def _signs(seen: Place, parts: SplitResult, site: str) -> Iterator[Reason]:
         yield Reason(IN_HTML, "stands in the HTML part")
     if seen.ordered:
         yield Reason(INSTRUCTED, "stands beside instructions to a machine")
+    if seen.quoted:
+        yield Reason(QUOTED, "stands in a quoted mail")
     yield from _signs_of_parts(parts)
     yield from _signs_of_host(seen, parts, site)
 
