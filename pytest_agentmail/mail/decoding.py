@@ -31,9 +31,7 @@ class Decoded(NamedTuple):
     codec: str | None
 
 
-def decode_text(
-    octets: bytes, label: str | None, notes: _Notes, likely: Iterable[str] = ()
-) -> str:
+def decode_text(octets: bytes, label: str | None, notes: _Notes, likely: Iterable[str] = ()) -> str:
     """The text of `octets`; see `decode`."""
     return decode(octets, label, notes, likely).text
 
@@ -61,11 +59,11 @@ def _readings(
     octets: bytes, declared: str | None, label: str | None, notes: _Notes, likely: Iterable[str]
 ) -> Iterator[Decoded]:
     """The ways to read `octets`, the most trusted first; each is yielded only when it fits."""
-    for mark, codec in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"),
-                        (codecs.BOM_UTF16_BE, "utf-16")):  # fmt: skip
+    for mark, marked in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"),
+                         (codecs.BOM_UTF16_BE, "utf-16")):  # fmt: skip
         if octets.startswith(mark):
-            text = octets[len(mark) * (codec == "utf-8") :].decode(codec, "replace")
-            yield Decoded(text, codec)
+            begin = len(mark) * (marked == "utf-8")
+            yield Decoded(octets[begin:].decode(marked, "replace"), marked)
     if not is_wide(declared) and (wide := _wide_without_label(octets)):
         notes.append(f"text labelled {label or 'nothing'} is {wide} and was read as such")
         yield Decoded(octets.decode(wide, "replace"), wide)

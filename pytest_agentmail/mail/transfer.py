@@ -79,7 +79,7 @@ def _undo_second_encoding(octets: bytes, notes: _Notes) -> bytes:
     return octets
 
 
-# --- quoted-printable and uuencode -------------------------------------------------------------------
+# --- quoted-printable and uuencode ----------------------------------------------------------
 
 
 def _quoted_printable(payload: bytes, notes: _Notes) -> bytes:

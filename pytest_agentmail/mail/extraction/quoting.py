@@ -15,7 +15,7 @@ from pytest_agentmail.mail.extraction.vocabulary import QUOTE_KINDS, terms
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["is_passed_on", "with_quotes_marked"]
+__all__ = ["is_passed_on", "subject_line", "with_quotes_marked"]
 
 _WORD = re.compile(r"[^\W_]")
 _RULED = re.compile(r"[-–—_=*#]{2,}[ \t]*(\S.{0,60}?)[ \t]*[-–—_=*#]{2,}|\S.{0,60}:")
@@ -30,8 +30,18 @@ _PREFIX = re.compile(r"\W{0,3}([^\W\d_]{1,10})\s*[:：]")
 
 def is_passed_on(subject: str) -> bool:
     """Whether the subject says that the mail passes another one on."""
+    return _has_prefix(subject, "forwarded")
+
+
+def subject_line(subject: str) -> Line:
+    """The subject as a line; that of an answer is quoted from the mail that is answered."""
+    line = Line(subject)
+    return _quoted(line) if _has_prefix(subject, "reply") else line
+
+
+def _has_prefix(subject: str, kind: str) -> bool:
     found = _PREFIX.match(subject)
-    return found is not None and _is_whole(found[1], "forwarded")
+    return found is not None and _is_whole(found[1], kind)
 
 
 def with_quotes_marked(page: Page, *, passed_on: bool) -> Page:
@@ -41,13 +51,23 @@ def with_quotes_marked(page: Page, *, passed_on: bool) -> Page:
         page: The lines of a mail's text or HTML.
         passed_on: The mail passes another one on, so that one is what it says.
     """
-    if passed_on:
+    if passed_on or _passes_on(page.lines):
         return Page(tuple(_unquoted(line) for line in page.lines), page.anchors, page.defects)
     quoted = set(_quoted_lines(page.lines))
     if not quoted:
         return page
     lines = (_quoted(line) if index in quoted else line for index, line in enumerate(page.lines))
     return Page(tuple(lines), page.anchors, page.defects)
+
+
+def _passes_on(lines: tuple[Line, ...]) -> bool:
+    """Whether a rule says so, and nothing above it makes that rule a part of a quote."""
+    for line in lines:
+        if _is_rule(line.text, "forwarded"):
+            return True
+        if _is_rule(line.text, "original"):
+            return False
+    return False
 
 
 def _quoted(line: Line) -> Line:
@@ -73,7 +93,7 @@ def _quoted_lines(lines: tuple[Line, ...]) -> Iterator[int]:
                 continue
             yield from range(index + 1, len(lines))
             return
-        if _is_rule(lines[index].text) or _is_header_block(lines, written[place:]):
+        if _is_rule(lines[index].text, "original") or _is_header_block(lines, written[place:]):
             yield from range(index, len(lines))
             return
 
@@ -105,9 +125,9 @@ def _is_attribution(lines: tuple[Line, ...], written: list[int], place: int) -> 
     return any(term.kind == "wrote" for term in terms(text, QUOTE_KINDS))
 
 
-def _is_rule(text: str) -> bool:
+def _is_rule(text: str, kind: str) -> bool:
     found = _RULED.fullmatch(text.strip())
-    return found is not None and _is_whole(found[1] or text.strip().rstrip(":"), "original")
+    return found is not None and _is_whole(found[1] or text.strip().rstrip(":"), kind)
 
 
 def _is_whole(words: str, kind: str) -> bool:

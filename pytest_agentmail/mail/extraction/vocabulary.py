@@ -26,8 +26,8 @@ CODE_KINDS = (
 )  # fmt: skip
 AGE_KINDS = ("old", "over", "fresh")
 LINK_KINDS = ("leave", "deny", "aside", "confirm")
-PASSWORD_KINDS = ("password",)
-QUOTE_KINDS = ("original", "forwarded", "wrote", "sent_by", "about")
+PASSWORD_KINDS = ("watchword",)
+QUOTE_KINDS = ("original", "forwarded", "reply", "wrote", "sent_by", "about")
 
 # Signs that are written above, below and around letters belong to the word.
 _TOKEN = re.compile(r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u0900-\u0dff]+")
