@@ -94,11 +94,11 @@ def read_lines(lines: Iterable[Line], bound: set[str]) -> list[ReadLine]:
             given = password_alone(line.text)
         if plain.strip():
             expected = names_password_below(plain)
-        seen = [
+        seen = sorted(
             each
             for each in [*given, *sightings(blotted(clean, given), line.text, dict(line.apart))]
             if each in given or not any(t.start <= each.start and each.end <= t.end for t in words)
-        ]
+        )
         if len(seen) > _MOST_IN_LINE:
             seen = []
         ends = [found.end() for found in SENTENCE_END.finditer(clean)]
