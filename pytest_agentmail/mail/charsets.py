@@ -150,6 +150,9 @@ def charset_of(octets: bytes, claims: Iterable[str]) -> str:
     best = max(found, key=lambda codec: found[codec], default="cp1252")
     if japanese := _by_kana(sample):
         best, found[japanese] = japanese, 1.0
+    if claimed[:1] and claimed[0] in _BY_DEFAULT:
+        by_default = found.get(claimed[0], 0.0)
+        claimed.sort(key=lambda claim: found.get(claim, 0.0) <= by_default)  # the better ones first
     for claim in claimed:
         if _can_be(claim, sample, found, found.get(best, 0.0)):
             return claim

@@ -203,15 +203,17 @@ def _says_otherwise(said: list[Term]) -> Reason | None:
 
 
 def _in_last_sentence(before: str) -> Term | None:
-    """The word for stopping or undoing in the sentence that leads to a link."""
+    """What the sentence that leads to a link is about: stopping or undoing, else going on."""
     begin = _begin_of_last(before)
     words = [term for term in terms(before, LINK_KINDS) if term.end > begin]
-    return next((term for term in words if term.kind in {"deny", "leave"}), None)
+    against = next((term for term in words if term.kind in {"deny", "leave"}), None)
+    return against or next((term for term in words if term.kind == "confirm"), None)
 
 
 def _in_open_sentence(before: str) -> Term | None:
-    """The same when the sentence is not yet at its end, so that the link stands in it."""
-    return None if _ENDED.search(before) else _in_last_sentence(before)
+    """A word for stopping or undoing in a sentence that is not at its end before the link."""
+    word = None if _ENDED.search(before) else _in_last_sentence(before)
+    return word if word and word.kind != "confirm" else None
 
 
 def _begin_of_last(before: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_agentmail.mail.extraction.age import is_stale
 from pytest_agentmail.mail.extraction.candidates import Reason
 from pytest_agentmail.mail.extraction.reading import ReadLine, alone, alone_in_cell
+from pytest_agentmail.mail.extraction.shapes import BY_NAME_ALONE
 
 if TYPE_CHECKING:
     from pytest_agentmail.mail.extraction.shapes import Sighting
@@ -22,6 +23,7 @@ NAMED_ELSEWHERE = 12
 NAMED_ABOVE = 42
 NAMED_BELOW = 32
 NAMED_JUST_BEFORE = 25
+NAMED_JUST_AFTER = 25
 
 LABELLED = -60
 LABELLED_AFTER_CODE = -8
@@ -49,6 +51,8 @@ def names_of(reads: list[ReadLine], index: int, sighting: Sighting) -> list[Reas
         index: The number of its line.
         sighting: What may be a code.
     """
+    if sighting.shape == BY_NAME_ALONE:
+        return []  # it was found by its name
     read = reads[index]
     words, beside = read.words_beside(sighting), read.found_beside(sighting)
     labels = _labels_of(read, sighting, words, beside)
@@ -144,6 +148,8 @@ def _named_around(reads: list[ReadLine], index: int, sighting: Sighting) -> Reas
         for each in read.found
     ):
         return Reason(NAMED_JUST_BEFORE, f"{before[-1].text!r} stands in the sentence before")
+    if after := _named_just_after(reads, index, sighting):
+        return after
     listed = sighting.start in read.listed
     if not (listed or alone(read.clean, sighting) or alone_in_cell(read.clean, sighting)):
         return None
@@ -160,6 +166,24 @@ def _named_around(reads: list[ReadLine], index: int, sighting: Sighting) -> Reas
         if any(alone(line.clean, each) for each in line.found):
             break
     return _named_below(reads, index)
+
+
+def _named_just_after(reads: list[ReadLine], index: int, sighting: Sighting) -> Reason | None:
+    """What one is told to enter is what the next sentence calls a code."""
+    read = reads[index]
+    if not any(term.kind == "act" for term in read.words_beside(sighting)):
+        return None
+    _, end = read.segment_of(sighting.start)
+    following = read, end
+    if not re.search(r"[^\W_]", read.clean[end:]) and index + 1 < len(reads):
+        following = reads[index + 1], 0
+    line, begin = following
+    for term in line.terms:
+        if term.kind == "code" and begin <= term.start <= begin + _NEAR:
+            start, stop = line.segment_of(term.start)
+            if not any(start <= each.start < stop for each in line.found):
+                return Reason(NAMED_JUST_AFTER, f"{term.text!r} stands in the next sentence")
+    return None
 
 
 def _named_below(reads: list[ReadLine], index: int) -> Reason | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_agentmail.mail.extraction.shapes import Sighting
+from pytest_agentmail.mail.extraction.shapes import BY_NAME_ALONE, Sighting
 from pytest_agentmail.mail.extraction.vocabulary import PASSWORD_KINDS, terms
 
 __all__ = ["blotted", "names_password_below", "password_alone", "password_given"]
@@ -42,7 +42,7 @@ def password_given(plain: str, original: str) -> list[Sighting]:
             written = _without_end(original[found.start() : found.end()])
             if _is_password(written):
                 end = found.start() + len(written)
-                return [Sighting(found.start(), end, written, written, "password", POINTS)]
+                return [Sighting(found.start(), end, written, written, BY_NAME_ALONE, POINTS)]
     return []
 
 
@@ -58,7 +58,7 @@ def password_alone(original: str) -> list[Sighting]:
     if not (_PASSWORD.fullmatch(written) and _is_password(written)):
         return []
     start = original.index(written)
-    return [Sighting(start, start + len(written), written, written, "password", POINTS)]
+    return [Sighting(start, start + len(written), written, written, BY_NAME_ALONE, POINTS)]
 
 
 def blotted(clean: str, given: list[Sighting]) -> str:

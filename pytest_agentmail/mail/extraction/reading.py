@@ -87,13 +87,13 @@ def read_lines(lines: Iterable[Line], bound: set[str]) -> list[ReadLine]:
             bound.add(found[1] or found[2])
             plain = ""
         clean = without_noise(plain)
-        spoken = without_addresses(plain) if clean.strip() else ""
+        spoken = without_addresses(plain)
         words = terms(spoken, CODE_KINDS)
-        given = password_given(plain, line.text)
+        given = password_given(spoken, line.text)
         if expected and not given:
             given = password_alone(line.text)
         if plain.strip():
-            expected = names_password_below(plain)
+            expected = names_password_below(spoken)
         seen = sorted(
             each
             for each in [*given, *sightings(blotted(clean, given), line.text, dict(line.apart))]
