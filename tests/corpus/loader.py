@@ -8,7 +8,8 @@ Use it anywhere under ``tests/``, at collection time too. The repository root is
     @pytest.mark.parametrize("specimen", load("tuned"), ids=str)
     def test_code(specimen: Specimen) -> None: ...
 
-``tuned`` holds the mails that rules are tuned on, ``aside`` those kept back to judge the rules.
+``tuned`` holds the mails that rules are tuned on, ``aside`` those kept back to judge the rules,
+``fresh`` those written after the rules, to judge them once more.
 To add a mail, put an ``.eml`` file (LF line ends, any bytes otherwise; git never changes them)
 into one of the folders and a table of its name into the ``expected.toml`` beside it.
 """
@@ -22,7 +23,7 @@ from pathlib import Path
 
 __all__ = ["FOLDERS", "Specimen", "load"]
 
-FOLDERS = ("tuned", "aside")
+FOLDERS = ("tuned", "aside", "fresh")
 _HERE = Path(__file__).parent
 
 
@@ -82,7 +83,7 @@ def load(folder: str) -> list[Specimen]:
     """The mails of one folder, in the order of their numbers.
 
     Args:
-        folder: ``"tuned"`` or ``"aside"``.
+        folder: ``"tuned"``, ``"aside"`` or ``"fresh"``.
 
     Raises:
         ValueError: There is no such folder.
