@@ -3,7 +3,7 @@
 The reading used here knows no extraction rule and shares no code with the package. The standard
 library splits a mail into its parts; each part is read in every charset that could be meant (the
 hint of its table, its label, UTF-8, Latin-1); HTML is looked at raw, and with its tags taken out
-or made blanks; base64 is read as one piece and as pieces that end in padding. All this once as it came, once without blanks at line ends (RFC 2045, 6.7, rule 3).
+or made blanks; base64 is read as one piece and line by line. All this once as it came, once without blanks at line ends (RFC 2045, 6.7, rule 3).
 What is expected must stand somewhere in that heap.
 """
 
@@ -57,8 +57,13 @@ def part_readings(part: Message, hint: str | None) -> Iterator[str]:
         assert isinstance(payload, bytes)
         yield from readings(payload, hint, part.get_content_charset())
         if part["Content-Transfer-Encoding"] == "base64":
-            blocks = re.findall(rb"[\w+/\s]+=*", part.get_payload().encode("ascii", "replace"))
-            yield from readings(b"".join(a2b_base64(block + b"==") for block in blocks), hint)
+            lines = str(part.get_payload()).split()
+            whole = [
+                line
+                for line in lines
+                if re.fullmatch(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2,3}==?)?", line)
+            ]
+            yield from readings(b"".join(map(a2b_base64, whole)), hint)
 
 
 def heap(specimen: Specimen) -> str:
