@@ -3,8 +3,9 @@
 The reading used here knows no extraction rule and shares no code with the package. The standard
 library splits a mail into its parts; each part is read in every charset that could be meant (the
 hint of its table, its label, UTF-8, Latin-1); HTML is looked at raw, and with its tags taken out
-or made blanks; base64 is read as one piece and line by line. All this once as it came, once without blanks at line ends (RFC 2045, 6.7, rule 3).
-What is expected must stand somewhere in that heap.
+or made blanks; base64 is read as one piece and line by line. All this once as it came, once
+without blanks at line ends (RFC 2045, 6.7, rule 3). What is expected must stand somewhere in that
+heap.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 TUNED, ASIDE, FRESH = map(load, FOLDERS)
 EVERY = [*TUNED, *ASIDE, *FRESH]
+BASE64 = re.compile(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2,3}==?)?").fullmatch
 every_mail = pytest.mark.parametrize("specimen", EVERY, ids=str)
 
 
@@ -57,13 +59,8 @@ def part_readings(part: Message, hint: str | None) -> Iterator[str]:
         assert isinstance(payload, bytes)
         yield from readings(payload, hint, part.get_content_charset())
         if part["Content-Transfer-Encoding"] == "base64":
-            lines = str(part.get_payload()).split()
-            whole = [
-                line
-                for line in lines
-                if re.fullmatch(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2,3}==?)?", line)
-            ]
-            yield from readings(b"".join(map(a2b_base64, whole)), hint)
+            words = str(part.get_payload()).split()
+            yield from readings(b"".join(a2b_base64(w) for w in words if BASE64(w)), hint)
 
 
 def heap(specimen: Specimen) -> str:
