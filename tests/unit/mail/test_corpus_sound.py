@@ -100,6 +100,8 @@ def test_it_is_wide_enough() -> None:
     assert len(TUNED) + len(ASIDE) >= 135
     assert len({s.lang for s in TUNED + ASIDE}) >= 18
     assert 0.3 <= len(ASIDE) / len(TUNED + ASIDE) <= 0.37
+    assert len(FRESH) >= 76
+    assert len({s.lang for s in FRESH}) >= 20
 
 
 def test_the_part_kept_aside_is_like_the_tuned_one() -> None:
