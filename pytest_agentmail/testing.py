@@ -17,52 +17,25 @@ With anyio:
 def anyio_backend():
     return "asyncio", {"loop_factory": virtual_loop_factory}
 ```
+
+A run with `clock="virtual"` and the loop of its test share one clock.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_agentmail.clock.loop import VirtualLoop
+from pytest_agentmail.clock.sharing import loops_follow, running_clock, virtual_loop_factory
 from pytest_agentmail.clock.virtual import VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Coroutine
 
 __all__ = ["loops_follow", "run_virtual", "running_clock", "virtual_loop_factory"]
 
 T = TypeVar("T")
-
-_followed: list[VirtualClock] = []
-
-
-def virtual_loop_factory() -> VirtualLoop:
-    """Make an event loop whose timers take no real time.
-
-    It follows a clock of its own, or the one that `loops_follow` names.
-    """
-    return VirtualLoop(_followed[-1] if _followed else VirtualClock())
-
-
-@contextmanager
-def loops_follow(clock: VirtualClock) -> Iterator[None]:
-    """Have the loops that `virtual_loop_factory` makes meanwhile follow `clock`."""
-    _followed.append(clock)
-    try:
-        yield
-    finally:
-        _followed.remove(clock)
-
-
-def running_clock() -> VirtualClock | None:
-    """Get the clock of the running event loop; None if it runs in real time, or none runs."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-    return loop.clock if isinstance(loop, VirtualLoop) else None
 
 
 def run_virtual(main: Coroutine[Any, Any, T], clock: VirtualClock | None = None) -> T:

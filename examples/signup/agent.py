@@ -23,8 +23,9 @@ def agent(
     `read_code` may be a model. When the app refuses what it read, the agent asks for a new mail.
     """
     with httpx.Client(base_url=app_url) as app:
+        request_mail = run.tools.wrap(app.post, name="request_mail", effect=True)
         expected = run.signals.expect("verification_email", subject=SUBJECT)
-        reply = app.post("/accounts", json={"email": run.mailbox.address})
+        reply = request_mail("/accounts", json={"email": run.mailbox.address})
         account = reply.raise_for_status().json()["id"]
 
         for attempts_left in reversed(range(ATTEMPTS)):
@@ -39,5 +40,5 @@ def agent(
                 expected = run.signals.expect(
                     "verification_email", subject=SUBJECT, newer_than=answer.evidence
                 )
-                app.post(f"/accounts/{account}/resend").raise_for_status()
+                request_mail(f"/accounts/{account}/resend").raise_for_status()
         raise SignUpError("the app refused every code")

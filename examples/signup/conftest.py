@@ -25,6 +25,13 @@ def app_url(smtp_sink, tmp_path_factory):
     assert app.returncode in {0, -signal.SIGTERM}
 
 
+@pytest.fixture(
+    params=["real", pytest.param("virtual", marks=pytest.mark.agentmail(clock="virtual"))]
+)
+def both_clocks():
+    """Run the test twice: in real time, and in virtual time."""
+
+
 @pytest.fixture
 def app(app_url):
     """A client of the app."""

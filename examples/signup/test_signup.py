@@ -11,6 +11,8 @@ from pytest_agentmail.errors import NoMatchingMail
 
 from .agent import SignUpError, agent
 
+both_clocks = pytest.mark.usefixtures("both_clocks")
+
 
 def sign_up(app, mailbox):
     reply = app.post("/accounts", json={"email": mailbox.address})
@@ -21,6 +23,7 @@ def sign_up(app, mailbox):
 # The agent.
 
 
+@both_clocks
 def test_the_agent_confirms_its_account(agent_run, app_url, app):
     report = agent_run.drive(agent, app_url)
 
@@ -29,6 +32,7 @@ def test_the_agent_confirms_its_account(agent_run, app_url, app):
     print(f"found: {mail.subject!r} from {mail.sender}, code {mail.code}, link {mail.link}")
 
 
+@both_clocks
 def test_the_agent_asks_for_a_new_mail_when_its_code_was_misread(agent_run, app_url, app):
     misread = iter(["000000"])
 
@@ -36,8 +40,10 @@ def test_the_agent_asks_for_a_new_mail_when_its_code_was_misread(agent_run, app_
 
     assert app.get(f"/accounts/{report.result}").json()["state"] == "confirmed"
     assert len(report.sent) == len(report.evidence) == 2
+    assert report.calls["request_mail"].completed == 2
 
 
+@both_clocks
 def test_the_agent_gives_up_when_no_code_is_right(agent_run, app_url):
     with pytest.raises(SignUpError, match="the app refused every code"):
         agent_run.drive(agent, app_url, lambda _: "000000")
@@ -67,6 +73,7 @@ def test_two_users_at_once_get_their_own_mail(mail_world, app_url, app):
         assert len(report.sent) == 1
 
 
+@both_clocks
 @pytest.mark.asyncio
 async def test_an_async_test_drives_the_agent(agent_run, app_url):
     report = await agent_run.drive_async(agent, app_url)

@@ -11,8 +11,8 @@ from pytest_agentmail.agents.timing import timing
 from pytest_agentmail.clock.real import RealClock
 from pytest_agentmail.mail.address import random_letters
 from pytest_agentmail.mail.post_office import RUN_PREFIX, PostOffice
-from pytest_agentmail.mail.sink import Sink
-from pytest_agentmail.mail.smtp_faults import FaultsByRecipient, FaultsOfOneRun
+from pytest_agentmail.mail.smtp.planned import FaultsByRecipient, FaultsOfOneRun
+from pytest_agentmail.mail.smtp.sink import Sink
 from pytest_agentmail.settings import Settings, run_settings
 from pytest_agentmail.stores.memory import MemoryStore
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pytest_agentmail.clock.virtual import VirtualClock
-    from pytest_agentmail.mail.faults import Faults
     from pytest_agentmail.mail.post_office import Late
+    from pytest_agentmail.mail.smtp.faults import Faults
     from pytest_agentmail.scenarios.history import MailHistory
 
 __all__ = ["MailWorld"]
@@ -97,7 +97,11 @@ class MailWorld:
         run_id = RUN_PREFIX + random_letters()
         all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
         time = timing(all_settings, self.clock)
-        with self._sink_for(run_id, all_settings) as sink, self._kept_still(time.virtual):
+        with (
+            self._sink_for(run_id, all_settings) as sink,
+            self._kept_still(time.virtual),
+            time.shared(),
+        ):
             run = AgentRun(
                 run_id,
                 settings=all_settings,
@@ -106,7 +110,7 @@ class MailWorld:
                 store=self._store,
                 timing=time,
                 test=test or run_id,
-                hints=self._hints,
+                hints=[*self._hints, *time.hints],
             )
             try:
                 yield run

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
-    from pytest_agentmail.mail.sink import Sink
+    from pytest_agentmail.mail.smtp.sink import Sink
     from pytest_agentmail.scenarios.history import MailHistory
     from pytest_agentmail.settings import Settings
     from pytest_agentmail.stores.protocol import SignalStore
@@ -89,7 +89,8 @@ class AgentRun:
             checks=settings.checks,
             within=settings.within,
             backoff=Backoff(),  # not spread by the run's id: the same test takes the same course
-            happened=self._mail.happened,
+            look_around=self._look_around,
+            requested_at=lambda: self.tools.requested_at,
             on_expect=self._on_expect,
         )
         """The mails this run expects."""

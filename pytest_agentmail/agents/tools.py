@@ -14,6 +14,7 @@ from pytest_agentmail.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from pytest_agentmail.clock.real import RealClock
     from pytest_agentmail.clock.virtual import VirtualClock
@@ -59,6 +60,8 @@ class Tools:
         self._lock = threading.Lock()
         self._attempted: Counter[str] = Counter()
         self._completed: Counter[str] = Counter()
+        self.requested_at: datetime | None = None
+        """When an effect that sends mail began last."""
 
     @overload
     def wrap(
@@ -129,6 +132,8 @@ class Tools:
         with self._lock:
             self._attempted[name] += 1
         before = len(self._mail.sent)
+        if awaits_mail:
+            self.requested_at = self._clock.now()
         try:
             with self._clock.hold(f"step {name} is in progress"):
                 yield

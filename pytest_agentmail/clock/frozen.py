@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.clock.virtual import VirtualClock
 
-__all__ = ["REAL_PACKAGES", "following", "frozen_by", "frozen_by_us", "warm"]
+__all__ = ["REAL_PACKAGES", "following", "frozen_by", "frozen_by_us", "frozen_hint", "warm"]
 
 # These wait for real things, or measure the suite itself.
 REAL_PACKAGES = frozenset(
@@ -62,6 +62,17 @@ def frozen_by() -> str | None:
     if any(getattr(time_machine, name, None) for name in _TIME_MACHINE_STACKS):
         return "time-machine"
     return None
+
+
+def frozen_hint() -> str | None:
+    """A sentence for a failed wait in real time, where `datetime` stands still."""
+    other = frozen_by()
+    if other is None:
+        return None
+    return (
+        f"time is frozen by {other}: a wait takes real seconds, while delays, leases and expiry "
+        f"follow the frozen time"
+    )
 
 
 def frozen_by_us() -> bool:

@@ -42,6 +42,8 @@ _sleep = asyncio.sleep
 
 # From here on the next greater float is further away than half a nanosecond.
 _COARSE = 2.0**21
+# The least bit of time: a timer must not be due before time has moved at all.
+_LEAST = 1e-6
 # How far a number of microseconds may be off, since it was computed from seconds.
 _NOISE = 0.01
 
@@ -90,6 +92,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """As ever; and let go of the threads that were started from it."""
         self._scope.end()
         super().close()
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        """As ever; a delay lasts a microsecond at least.
+
+        A shorter one, such as what floats leave of a deadline, would pass without time moving, and
+        whoever sleeps for the rest until there is none would never end.
+        """
+        least = _LEAST if delay > 0 else delay
+        return super().call_later(max(delay, least), callback, *args, context=context)
 
     def nudge(self) -> None:
         """Make the loop go round once more."""

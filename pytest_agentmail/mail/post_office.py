@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.clock.protocol import Clock
     from pytest_agentmail.mail.fate import Fate
-    from pytest_agentmail.mail.smtp_faults import SmtpFaults
+    from pytest_agentmail.mail.smtp.planned import SmtpFaults
 
 __all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice"]
 

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from pytest_agentmail.mail.fate import MailFaults
-from pytest_agentmail.mail.smtp_faults import SmtpFaults
+from pytest_agentmail.mail.smtp.planned import SmtpFaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

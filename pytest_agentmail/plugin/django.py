@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pytest_agentmail.mail.sink import Sink
+    from pytest_agentmail.mail.smtp.sink import Sink
 
 __all__ = ["locmem_hint", "mail_to", "overrides"]
 

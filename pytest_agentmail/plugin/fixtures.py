@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.agents.mail_world import MailWorld
     from pytest_agentmail.agents.run import AgentRun
     from pytest_agentmail.mail.mailbox import Mailbox
-    from pytest_agentmail.mail.sink import Sink
+    from pytest_agentmail.mail.smtp.sink import Sink
     from pytest_agentmail.signals.queue import SignalQueue
 
 __all__ = [

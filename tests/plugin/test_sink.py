@@ -37,7 +37,7 @@ def test_hb35_a_blind_copy_is_found_through_the_envelope(suite):
             assert message.envelope_to == (mailbox.address,)
         """
     )
-    suite.runpytest_inprocess(*OURS).assert_outcomes(passed=1)
+    suite.runpytest_subprocess(*OURS).assert_outcomes(passed=1)
 
 
 def test_hb39_parallel_workers_neither_clash_nor_read_each_others_mail(suite):
@@ -87,7 +87,7 @@ def test_tls_and_auth_are_settings_of_the_session(suite):
             mailbox.wait(subject="hi")
         """
     )
-    result = suite.runpytest_inprocess(
+    result = suite.runpytest_subprocess(
         *OURS,
         "--agentmail-tls=starttls",
         "--agentmail-auth=required",
@@ -112,7 +112,7 @@ def test_the_size_limit_is_a_setting_of_the_session(suite):
             assert mailbox.messages == []
         """
     )
-    suite.runpytest_inprocess(*OURS).assert_outcomes(passed=1)
+    suite.runpytest_subprocess(*OURS).assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_size_limit_is_a_setting_of_the_session(suite):
     ],
 )
 def test_settings_that_are_not_allowed(suite, option, error):
-    result = suite.runpytest_inprocess(*OURS, option)
+    result = suite.runpytest_subprocess(*OURS, option)
     name, _, _ = option.partition("=")
     assert f"{name}: {error}" in result.stderr.str()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -147,7 +147,7 @@ def test_a_taken_port_is_an_error_that_names_it(suite):
 
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        result = suite.runpytest_inprocess(*OURS, f"--agentmail-port={port}")
+        result = suite.runpytest_subprocess(*OURS, f"--agentmail-port={port}")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([f"*SinkError: port {port} on 127.0.0.1 is taken; leave *"])
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentmail.mail.framing import Framing
+from pytest_agentmail.mail.smtp.framing import Framing
 
 # Nearly every byte matters to framing.
 texts = st.lists(st.sampled_from([b"\r\n", b"\r", b"\n", b".", b"..", b"a", b"\0", b"\xff"])).map(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pytest_agentmail import testing
+from pytest_agentmail.clock import sharing
 from pytest_agentmail.clock.virtual import VirtualClock
 from pytest_agentmail.testing import (
     loops_follow,
@@ -42,7 +42,7 @@ def test_loops_follow_the_clock_named_last():
             assert runner.run(a_day()) is inner
         with asyncio.Runner(loop_factory=virtual_loop_factory) as runner:
             assert runner.run(a_day()) is outer
-    assert not testing._followed
+    assert not sharing._followed
 
 
 def test_in_real_time_there_is_no_virtual_clock():

@@ -150,6 +150,17 @@ def test_without_freezegun_nobody_froze_time(monkeypatch):
     assert frozen.frozen_by() is None
 
 
+def test_a_hint_says_who_froze_time():
+    assert frozen.frozen_hint() is None
+    with freeze_time(MAY_DAY):
+        assert frozen.frozen_hint() == (
+            "time is frozen by freezegun: a wait takes real seconds, while delays, leases and "
+            "expiry follow the frozen time"
+        )
+    with driving(VirtualClock()):
+        assert frozen.frozen_hint() is None
+
+
 def test_warming_up_leaves_nothing_frozen():
     frozen.warm()
     assert frozen.frozen_by() is None

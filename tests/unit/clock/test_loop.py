@@ -539,3 +539,21 @@ def test_the_loop_passes_selecting_on():
         loop.remove_reader(ours)
         loop.close()
     assert sorted(map(str, seen)) == ["b'hello'", "writable"]
+
+
+def test_whoever_sleeps_for_the_rest_gets_there():
+    """Floats leave 0.9 fs of a deadline; were that no time, sleeping for it would never end."""
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        before, deadline = 4.240885, math.nextafter(4.240885, math.inf)
+        await asyncio.sleep(before)
+        assert loop.time() == before
+        rounds = 0
+        while (rest := deadline - loop.time()) > 0 and rounds < 10:
+            loop.call_soon(lambda: None)
+            await asyncio.sleep(rest)
+            rounds += 1
+        return rounds
+
+    assert run_virtual(main()) == 1

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_agentmail.mail.post_office import Acceptance
-from pytest_agentmail.mail.sink import Sink
+from pytest_agentmail.mail.smtp.sink import Sink
 
 
 class Taken(NamedTuple):

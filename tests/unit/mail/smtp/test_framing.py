@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_agentmail.mail.framing import Framing, Oversized
+from pytest_agentmail.mail.smtp.framing import Framing, Oversized
 
 TOO_MUCH = Oversized.OVERSIZED
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aiosmtpd.smtp import SMTP, AuthResult
 
-from pytest_agentmail.mail.conversation import NAME, Conversation
 from pytest_agentmail.mail.post_office import Acceptance
+from pytest_agentmail.mail.smtp.conversation import NAME, Conversation
 
 if TYPE_CHECKING:
     import ssl
 
-    from pytest_agentmail.mail.faults import Envelope, Faults
-    from pytest_agentmail.mail.traffic import Traffic
+    from pytest_agentmail.mail.smtp.faults import Envelope, Faults
+    from pytest_agentmail.mail.smtp.traffic import Traffic
 
 __all__ = ["Credentials", "Engine", "Receive", "Terms"]
 

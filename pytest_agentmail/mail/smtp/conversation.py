@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from aiosmtpd.smtp import MISSING, SMTP, syntax
 
-from pytest_agentmail.mail.connection import Connection, Gone
-from pytest_agentmail.mail.faults import BEFORE_REPLY, CONNECT, CONTENT, Delay, Drop, Envelope
-from pytest_agentmail.mail.framing import Oversized
+from pytest_agentmail.mail.smtp.connection import Connection, Gone
+from pytest_agentmail.mail.smtp.faults import BEFORE_REPLY, CONNECT, CONTENT, Delay, Drop, Envelope
+from pytest_agentmail.mail.smtp.framing import Oversized
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aiosmtpd.smtp import Envelope as MailEnvelope
     from aiosmtpd.smtp import Session
 
-    from pytest_agentmail.mail.engine import Engine
+    from pytest_agentmail.mail.smtp.engine import Engine
 
 __all__ = ["NAME", "Conversation"]
 

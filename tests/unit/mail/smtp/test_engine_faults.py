@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_agentmail.errors import SinkError
-from pytest_agentmail.mail.faults import (
+from pytest_agentmail.mail.smtp.faults import (
     BEFORE_REPLY,
     CONNECT,
     CONTENT,

@@ -13,7 +13,7 @@ import freezegun
 import pytest
 
 from pytest_agentmail.errors import SinkError
-from pytest_agentmail.mail.tls import identity
+from pytest_agentmail.mail.smtp.tls import identity
 
 OK = "250 2.0.0 OK"
 ENVELOPE = ("a@b.c", ["x@y.z"], b"hi\r\n")

@@ -14,18 +14,23 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_agentmail.errors import SinkError
-from pytest_agentmail.mail.engine import Credentials, Engine, Terms
-from pytest_agentmail.mail.environment import SPELLINGS, environment
-from pytest_agentmail.mail.serving import BACKLOG, RealTimeLoop, listening_socket, silent_thread
-from pytest_agentmail.mail.tls import identity
+from pytest_agentmail.mail.smtp.engine import Credentials, Engine, Terms
+from pytest_agentmail.mail.smtp.environment import SPELLINGS, environment
+from pytest_agentmail.mail.smtp.serving import (
+    BACKLOG,
+    RealTimeLoop,
+    listening_socket,
+    silent_thread,
+)
+from pytest_agentmail.mail.smtp.tls import identity
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable
 
-    from pytest_agentmail.mail.engine import Receive
-    from pytest_agentmail.mail.faults import Faults
-    from pytest_agentmail.mail.traffic import Traffic
+    from pytest_agentmail.mail.smtp.engine import Receive
+    from pytest_agentmail.mail.smtp.faults import Faults
+    from pytest_agentmail.mail.smtp.traffic import Traffic
 
 __all__ = ["Sink"]
 

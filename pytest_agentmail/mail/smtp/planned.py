@@ -6,12 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_agentmail import world
-from pytest_agentmail.mail.faults import BEFORE_REPLY, CONNECT, Delay, Drop, Reply
+from pytest_agentmail.mail.smtp.faults import BEFORE_REPLY, CONNECT, Delay, Drop, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_agentmail.mail.faults import Envelope, Fault
+    from pytest_agentmail.mail.smtp.faults import Envelope, Fault
     from pytest_agentmail.world import SmtpFault
 
 __all__ = ["FaultsByRecipient", "FaultsOfOneRun", "SmtpFaults"]

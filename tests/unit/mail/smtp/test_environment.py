@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentmail.mail.engine import Credentials
-from pytest_agentmail.mail.environment import environment
+from pytest_agentmail.mail.smtp.engine import Credentials
+from pytest_agentmail.mail.smtp.environment import environment
 
 PLAIN = {
     "EMAIL_HOST": "127.0.0.1",

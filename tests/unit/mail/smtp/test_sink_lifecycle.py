@@ -18,9 +18,9 @@ import freezegun
 import pytest
 
 from pytest_agentmail.errors import SinkError
-from pytest_agentmail.mail.faults import BEFORE_REPLY, CONNECT, Delay, Reply
 from pytest_agentmail.mail.post_office import Acceptance
-from pytest_agentmail.mail.sink import Sink
+from pytest_agentmail.mail.smtp.faults import BEFORE_REPLY, CONNECT, Delay, Reply
+from pytest_agentmail.mail.smtp.sink import Sink
 
 OK = "250 2.0.0 OK"
 
@@ -412,7 +412,7 @@ def test_a_sink_that_does_not_stop_says_so(office, connect, monkeypatch):
         let_go.wait()
         return Acceptance(())
 
-    monkeypatch.setattr("pytest_agentmail.mail.sink._STOP_TIMEOUT", 0.01)
+    monkeypatch.setattr("pytest_agentmail.mail.smtp.sink._STOP_TIMEOUT", 0.01)
     sink = Sink(receive)
     sink.start()
     client = connect(sink)

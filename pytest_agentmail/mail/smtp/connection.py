@@ -6,13 +6,13 @@ import asyncio
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_agentmail.mail.framing import Framing
+from pytest_agentmail.mail.smtp.framing import Framing
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Coroutine, MutableSet
 
-    from pytest_agentmail.mail.framing import Oversized
+    from pytest_agentmail.mail.smtp.framing import Oversized
 
 __all__ = ["Connection", "Gone"]
 

@@ -17,7 +17,7 @@ from email.policy import SMTPUTF8
 
 import pytest
 
-from pytest_agentmail.mail.faults import Delay, Reply
+from pytest_agentmail.mail.smtp.faults import Delay, Reply
 
 OK = "250 2.0.0 OK"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_agentmail.mail.engine import Credentials
+    from pytest_agentmail.mail.smtp.engine import Credentials
 
 __all__ = ["Spelling", "environment"]
 

@@ -1,0 +1,1 @@
+"""Agents that wait for two minutes, and tests that do not."""

@@ -1,0 +1,1 @@
+"""The SMTP server that takes all mail."""
