@@ -13,6 +13,7 @@ import hashlib
 import html
 import re
 import unicodedata
+from binascii import a2b_base64
 from collections import Counter
 from email import message_from_bytes
 from email.header import decode_header
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from email.message import Message
 
 TUNED, ASIDE = load("tuned"), load("aside")
+BASE64 = re.compile(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2,3}==?)?").fullmatch
 EVERY = [*TUNED, *ASIDE]
 CORPUS = Path(loader.__file__).parent
 between_rounds = pytest.mark.skipif(
@@ -61,6 +63,9 @@ def part_readings(part: Message, hint: str | None) -> Iterator[str]:
         payload = part.get_payload(decode=True)
         assert isinstance(payload, bytes)
         yield from readings(payload, hint, part.get_content_charset())
+        if part["Content-Transfer-Encoding"] == "base64":
+            words = str(part.get_payload()).split()
+            yield from readings(b"".join(a2b_base64(w) for w in words if BASE64(w)), hint)
 
 
 def heap(specimen: Specimen) -> str:
