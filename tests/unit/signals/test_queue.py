@@ -246,6 +246,7 @@ def test_a_check_after_the_deadline_still_looks_once(world, queue, clock):
 
 
 def test_expired_by_time_names_the_nearest_miss(world, queue, clock):
+    """B16: advice that can be acted on."""
     signal = queue.expect("verification", subject="Confirm", within=60)
     world.deliver(ADA, subject="Welcome 123456")
     clock.sleep(60)
@@ -260,6 +261,7 @@ def test_expired_by_time_names_the_nearest_miss(world, queue, clock):
 
 
 def test_expired_by_checks_is_final_at_the_last_one(queue):
+    """B16: never "check the inbox again"."""
     signal = queue.expect("verification", checks=2)
     queue.check(signal)
     result = queue.check(signal)
