@@ -102,5 +102,3 @@ def test_what_is_no_text_is_still_read():
     assert isinstance(decode_text(bytes(range(128, 256)), None, noted), str)
     assert noted
     assert isinstance(decode_text(b"\x81\x8d\x8f", None, []), str)
-
-
