@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_agentmail.settings import SETTINGS, Settings, run_settings
+from pytest_agentmail.settings import SETTINGS, run_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,9 +52,9 @@ MARKERS: dict[str, Callable[..., Any]] = {
 _SHOWN = {
     "agentmail": "agentmail({})".format(
         ", ".join(
-            f"{name}={Settings._field_defaults[name]!r}"
-            for name, s in SETTINGS.items()
-            if s.per_run
+            f"{setting.name}={setting.default!r}"
+            for setting in SETTINGS.values()
+            if setting.per_run
         )
     ),
     "mail_fault": "mail_fault(*faults)",
