@@ -9,6 +9,7 @@ from pytest_agentmail.agents.run import AgentRun
 from pytest_agentmail.agents.stillness import Stillness
 from pytest_agentmail.agents.timing import timing
 from pytest_agentmail.clock.real import RealClock
+from pytest_agentmail.errors import AgentMailError
 from pytest_agentmail.mail.address import random_letters
 from pytest_agentmail.mail.post_office import RUN_PREFIX, PostOffice
 from pytest_agentmail.mail.smtp.planned import FaultsByRecipient, FaultsOfOneRun
@@ -81,7 +82,8 @@ class MailWorld:
 
         Raises:
             SettingsError: A setting is unknown or not allowed.
-            AgentMailError: On leaving: something planned for the run never happened.
+            AgentMailError: The world is not started. On leaving: something planned for the run
+                never happened.
         """
         if history is not None:
             settings.setdefault("clock", "virtual")
@@ -94,6 +96,11 @@ class MailWorld:
     @contextmanager
     def new_run(self, *, test: str = "", **settings: Any) -> Iterator[AgentRun]:
         """As `open_run`, for those who call `conclude` by themselves."""
+        if not self.sink.running:
+            raise AgentMailError(
+                "the world is not started, so no mail could come; "
+                "open runs inside `with MailWorld() as world:`"
+            )
         run_id = RUN_PREFIX + random_letters()
         all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
         time = timing(all_settings, self.clock)
