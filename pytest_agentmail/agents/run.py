@@ -15,7 +15,7 @@ from pytest_agentmail.errors import AgentMailError, SettingsError
 from pytest_agentmail.mail.address import Address, random_letters, stable_address, unique_address
 from pytest_agentmail.mail.composing import written
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
-from pytest_agentmail.mail.post_office import RUN_PREFIX
+from pytest_agentmail.mail.post_office import RUN_PREFIX, has_ended
 from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
 from pytest_agentmail.signals.backoff import Backoff
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from pytest_agentmail.world import MailArrives, Origin
 
 __all__ = ["AgentRun"]
+
+_STRAYS_SHOWN = 200
+"""How many of the latest are looked at to explain a failed wait."""
 
 
 class AgentRun:
@@ -70,6 +73,7 @@ class AgentRun:
         self._hints = hints
         self._mail = post_office.open(run_id)
         self._leased: list[Mailbox] = []
+        self._closed = False
         self._lives = 0
         self._outcome: Outcome | None = None
         self._playing: Playing | None = None
@@ -93,7 +97,9 @@ class AgentRun:
             on_expect=self._on_expect,
         )
         """The mails this run expects."""
-        self.tools: Tools = Tools(self.clock, self._mail, settings.settle, self._on_effect)
+        self.tools: Tools = Tools(
+            self.clock, self._mail, settings.settle, self._on_effect, self._refuse_if_closed
+        )
         """Wraps the tools an agent calls."""
 
     def __repr__(self) -> str:
@@ -109,7 +115,9 @@ class AgentRun:
 
         Raises:
             SettingsError: The address is no address, or is leased already.
+            AgentMailError: The run has ended.
         """
+        self._refuse_if_closed()
         mailbox = Mailbox(
             self._new_address() if address is None else _checked(address),
             run_id=owned_by or self.run_id,
@@ -128,11 +136,12 @@ class AgentRun:
         An `async` agent gets a fresh event loop.
 
         Raises:
-            AgentMailError: An event loop is running; use `drive_async`.
+            AgentMailError: The run has ended, or an event loop is running; use `drive_async` then.
             Exception: What the agent raised, unless the setting `raises` is off. The report is its
                 `agentmail_report`.
         """
         __tracebackhide__ = True
+        self._refuse_if_closed()
         self._lives += 1
         with self._timing.driven():
             self._outcome = live(agent, self, *args, **kwargs)
@@ -144,7 +153,11 @@ class AgentRun:
         return report
 
     async def drive_async(self, agent: Callable[..., Any], *args: Any, **kwargs: Any) -> RunReport:
-        """As `drive`, from an async test: the agent runs in a thread and loop of its own."""
+        """As `drive`, from an async test: the agent runs in a thread and loop of its own.
+
+        A thread cannot be stopped: where the call is cancelled, or times out, the agent runs on.
+        Once the run has ended, whatever it does through the run is refused with an `AgentMailError`.
+        """
         return await asyncio.to_thread(self.drive, agent, *args, **kwargs)
 
     def mail_fault(self, *faults: MailFault | SmtpFault) -> None:
@@ -233,13 +246,18 @@ class AgentRun:
         )
 
     def close(self) -> None:
-        """End the run's leases; its mail stays readable."""
+        """End the run's leases; its mail stays readable, and all else is refused."""
+        self._closed = True
         if self._playing is not None:
             self._playing.stop()
-        for run_id in {self.run_id, *(mailbox.run_id for mailbox in self._leased)}:
-            self._post_office.release(run_id, test=self._test)
+        self._post_office.release(self._leased, test=self._test)
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise has_ended(self.run_id)
 
     def _on_expect(self) -> None:
+        self._refuse_if_closed()
         if self._playing is not None:
             self._playing.on_signal()
 
@@ -259,15 +277,18 @@ class AgentRun:
             return self.mailbox.address
         if origin not in self._other_runs:
             run_id = RUN_PREFIX + random_letters()
-            self._other_runs[origin] = self.lease(owned_by=run_id).address
+            mailbox = self.lease(owned_by=run_id)
+            self._other_runs[origin] = mailbox.address
             if origin == "earlier":
-                self._post_office.release(run_id, test=run_id)
+                self._post_office.release([mailbox], test=run_id)
         return self._other_runs[origin]
 
     def _look_around(self) -> Surroundings:
         hints = (hint() for hint in self._hints)
         return Surroundings(
-            self._post_office.strays, [hint for hint in hints if hint], self._mail.happened()
+            self._post_office.strays[-_STRAYS_SHOWN:],
+            [hint for hint in hints if hint],
+            self._mail.happened(),
         )
 
     def _new_address(self) -> str:

@@ -92,7 +92,8 @@ def test_misdelivered_mail_goes_to_an_address_nobody_has(world, run, mailbox):
     run.faults.add([words.mail_misdelivered()])
     send(world, "one")
     assert mailbox.messages == []
-    (stray,) = world.post_office.strays
+    assert world.post_office.strays == ()
+    (stray,) = world.post_office.misdelivered
     assert (stray.subject, stray.envelope_to == (ADA,)) == ("one", False)
     assert subjects(run.sent) == ["one"]
 
