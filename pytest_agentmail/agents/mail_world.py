@@ -82,9 +82,10 @@ class MailWorld:
 
         Raises:
             SettingsError: A setting is unknown or not allowed.
-            AgentMailError: The world is not started. On leaving: something planned for the run
-                never happened.
+            AgentMailError: The world is not started. On leaving: a fault planned for the run never
+                struck.
         """
+        __tracebackhide__ = True
         if history is not None:
             settings.setdefault("clock", "virtual")
         with self.new_run(test=test, **settings) as run:
