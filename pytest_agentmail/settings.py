@@ -1,7 +1,7 @@
 """Every setting in one table: what it is called, what it may be, where it may be given.
 
 The command line, the ini twins, the `agentmail` marker and `MailWorld.open_run` are all made from
-this table; so are the errors. A new setting is one more row of the table, and a typed field of `Settings`.
+this table; so are the errors. A new setting is one more row of it, and one field of `Settings`.
 """
 
 from __future__ import annotations

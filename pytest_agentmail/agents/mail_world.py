@@ -38,6 +38,7 @@ class MailWorld:
         settings: What holds for runs that do not say otherwise.
         hints: Each tells, when a wait failed, what may keep mail away, or None.
         directory: Where the sink's CA file is written; a temporary one unless given.
+        current_test: Tells which test runs; runs opened without a name are its.
     """
 
     def __init__(
@@ -46,12 +47,14 @@ class MailWorld:
         *,
         hints: Sequence[Callable[[], str | None]] = (),
         directory: Path | None = None,
+        current_test: Callable[[], str] = str,
     ) -> None:
         self.settings: Settings = settings or Settings()
         """What holds for runs that do not say otherwise."""
         self.clock: RealClock = RealClock()
         """The time of the world."""
         self._hints = hints
+        self._current_test = current_test
         self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
         self._directory = directory
@@ -77,7 +80,8 @@ class MailWorld:
 
         Args:
             history: What the world does in it; played under the virtual clock.
-            test: The name under which mail that comes too late is reported.
+            test: The name under which mail that comes too late is reported, and from which stable
+                addresses come; the test that runs unless given.
             **settings: As the `agentmail` marker's.
 
         Raises:
@@ -117,7 +121,7 @@ class MailWorld:
                 post_office=self._post_office,
                 store=self._store,
                 timing=time,
-                test=test or run_id,
+                test=test or self._current_test() or run_id,
                 hints=[*self._hints, *time.hints],
             )
             try:

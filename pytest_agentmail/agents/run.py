@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.driver import Outcome, live
@@ -158,7 +159,7 @@ class AgentRun:
         """As `drive`, from an async test: the agent runs in a thread and loop of its own.
 
         A thread cannot be stopped: where the call is cancelled, or times out, the agent runs on.
-        Once the run has ended, whatever it does through the run is refused with an `AgentMailError`.
+        Once the run has ended, what it does through the run is refused with an `AgentMailError`.
         """
         return await asyncio.to_thread(self.drive, agent, *args, **kwargs)
 
@@ -302,7 +303,10 @@ class AgentRun:
     def _new_address(self) -> str:
         if self._settings.address == "unique":
             return unique_address(self._settings.domain)
-        return stable_address(f"{self._test}\n{len(self._leased)}", self._settings.domain)
+        # A test may have several runs open at once; each takes the next address that is free.
+        numbers = count(len(self._leased))
+        stable = (stable_address(f"{self._test}\n{n}", self._settings.domain) for n in numbers)
+        return next(address for address in stable if self._post_office.holder(address) is None)
 
 
 def _checked(address: str) -> str:
