@@ -140,8 +140,8 @@ class AgentRun:
 
         Raises:
             AgentMailError: The run has ended, or an event loop is running; use `drive_async` then.
-            Exception: What the agent raised, unless the setting `raises` is off. The report is its
-                `agentmail_report`.
+            Exception: What the agent raised, SystemExit too, unless the setting `raises` is off.
+                The report is its `agentmail_report`.
         """
         __tracebackhide__ = True
         self._refuse_if_closed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.errors import ClockError
@@ -80,8 +81,11 @@ def frozen_by_us() -> bool:
     return _bridge.factory is not None
 
 
+@cache
 def warm() -> None:
     """Spend once what the first freeze costs: importing freezegun, and its scan of all modules."""
+    if frozen_by() is not None:
+        return
     from freezegun import freeze_time
 
     freezer = freeze_time(ignore=list(_IGNORE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
+import sys
 import threading
 from email.message import EmailMessage
 
@@ -118,6 +119,30 @@ def test_raises_off_keeps_the_exception_in_the_report(mail_world):
     with mail_world.open_run(raises=False) as run:
         report = run.drive(broken)
     assert isinstance(report.error, ZeroDivisionError)
+
+
+async def exits_async(run):
+    sys.exit(3)
+
+
+@pytest.mark.parametrize("agent", [lambda _: sys.exit(3), exits_async], ids=["sync", "async"])
+def test_an_agent_that_exits_has_ended_as_one_that_raises(mail_world, agent):
+    with mail_world.open_run(raises=False) as run:
+        report = run.drive(agent)
+        assert (report.finished, report.error.code) == (False, 3)
+    with mail_world.open_run() as run:
+        with pytest.raises(SystemExit) as caught:
+            run.drive(agent)
+        assert caught.value.agentmail_report == run.report
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, pytest.skip.Exception, pytest.fail.Exception])
+def test_what_stops_a_test_goes_through_an_agent(mail_world, stop):
+    def agent(run):
+        raise stop
+
+    with mail_world.open_run(raises=False) as run, pytest.raises(stop):
+        run.drive(agent)
 
 
 def test_sent_is_every_mail_once_in_order_of_arrival(mail_world, run):
