@@ -68,7 +68,8 @@ def _deprecation() -> type[Warning]:
     """The category of what Django deprecates, whose name changes with each release."""
     from django.utils import deprecation
 
-    return deprecation.RemovedInNextVersionWarning
+    category: type[Warning] = deprecation.RemovedInNextVersionWarning
+    return category
 
 
 def locmem_hint() -> str | None:
