@@ -30,6 +30,8 @@ class Setting(NamedTuple):
     """Whether the marker and `open_run` may set it; else it is the session's."""
     option: bool = False
     """Whether the command line may set it; an ini file always may."""
+    show: Callable[[Any], Any] = lambda value: value
+    """What of it people may see."""
 
 
 def _host(value: Any) -> str:
@@ -56,6 +58,18 @@ def _whole(least: int, most: float) -> Callable[[Any], int]:
         return number
 
     return read
+
+
+def _store(value: Any) -> str:
+    from pytest_agentmail.stores.urls import checked_url
+
+    return checked_url(value)
+
+
+def _without_password(value: Any) -> Any:
+    from pytest_agentmail.stores.urls import masked_url
+
+    return masked_url(value) if isinstance(value, str) else value
 
 
 def _seconds(value: Any) -> float:
@@ -223,6 +237,25 @@ SETTINGS = {
             "true or false",
             "Whether drive() raises the agent's own exception, or keeps it in the report.",
         ),
+        Setting(
+            "store",
+            "memory",
+            "string",
+            _store,
+            "'memory', 'sqlite' (a file in pytest's temporary folder), 'sqlite:///path' or "
+            "'postgresql://user@host/database'",
+            "Where signals and ledgers are kept.",
+            option=True,
+            show=_without_password,
+        ),
+        Setting(
+            "resume_minimum",
+            0,
+            "int",
+            _whole(0, float("inf")),
+            "a whole number, 0 or more",
+            "Checks that must be left for a run to be resumed.",
+        ),
     )
 }
 
@@ -245,6 +278,8 @@ class Settings(NamedTuple):
     settle: float = SETTINGS["settle"].default
     own_sink: bool = SETTINGS["own_sink"].default
     raises: bool = SETTINGS["raises"].default
+    store: str = SETTINGS["store"].default
+    resume_minimum: int = SETTINGS["resume_minimum"].default
 
 
 def parse(name: str, value: Any, *, place: str) -> Any:
@@ -265,7 +300,7 @@ def parse(name: str, value: Any, *, place: str) -> Any:
         return setting.read(value)
     except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
         raise SettingsError(
-            f"{place}: {value!r} is not allowed: expected {setting.allowed}"
+            f"{place}: {setting.show(value)!r} is not allowed: expected {setting.allowed}"
         ) from error
 
 

@@ -129,6 +129,15 @@ def show(request: Request) -> JSONResponse:
     return JSONResponse({"email": account["email"], "state": account["state"]})
 
 
+def find(request: Request) -> JSONResponse:
+    query = "SELECT * FROM accounts WHERE email = ?"
+    with accounts() as db:
+        account = db.execute(query, [request.query_params.get("email")]).fetchone()
+    if account is None:
+        raise HTTPException(404, "there is no account with this address")
+    return JSONResponse({"id": account["id"], "state": account["state"]})
+
+
 def open_outbox(_: Request) -> JSONResponse:
     outbox_open.set()
     return JSONResponse({"open": True})
@@ -143,6 +152,7 @@ def close_outbox(_: Request) -> JSONResponse:
 app = Starlette(
     routes=[
         Route("/accounts", sign_up, methods=["POST"]),
+        Route("/accounts", find),
         Route("/accounts/{id:int}", show),
         Route("/accounts/{id:int}/confirm", confirm_by_code, methods=["POST"]),
         Route("/accounts/{id:int}/resend", resend, methods=["POST"]),

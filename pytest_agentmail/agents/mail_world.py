@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.run import AgentRun
@@ -10,22 +12,24 @@ from pytest_agentmail.agents.stillness import Stillness
 from pytest_agentmail.agents.timing import timing
 from pytest_agentmail.clock.real import RealClock
 from pytest_agentmail.errors import AgentMailError
+from pytest_agentmail.mail.acceptance import AcceptanceLog, Underway
 from pytest_agentmail.mail.address import random_letters
 from pytest_agentmail.mail.post_office import RUN_PREFIX, PostOffice
 from pytest_agentmail.mail.smtp.planned import FaultsByRecipient, FaultsOfOneRun
 from pytest_agentmail.mail.smtp.sink import Sink
+from pytest_agentmail.mail.smtp.traffic import Together
 from pytest_agentmail.settings import Settings, run_settings
-from pytest_agentmail.stores.memory import MemoryStore
+from pytest_agentmail.stores.opening import Stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from typing import Self
 
     from pytest_agentmail.clock.virtual import VirtualClock
     from pytest_agentmail.mail.post_office import Late
     from pytest_agentmail.mail.smtp.faults import Faults
+    from pytest_agentmail.runs.metrics import Metrics
     from pytest_agentmail.scenarios.history import MailHistory
 
 __all__ = ["MailWorld"]
@@ -37,7 +41,8 @@ class MailWorld:
     Args:
         settings: What holds for runs that do not say otherwise.
         hints: Each tells, when a wait failed, what may keep mail away, or None.
-        directory: Where the sink's CA file is written; a temporary one unless given.
+        directory: Gives the folder for what has to be a file (the sink's CA certificate, plain
+            `sqlite`); a temporary one unless given.
         current_test: Tells which test runs; runs opened without a name are its.
     """
 
@@ -46,7 +51,7 @@ class MailWorld:
         settings: Settings | None = None,
         *,
         hints: Sequence[Callable[[], str | None]] = (),
-        directory: Path | None = None,
+        directory: Callable[[], Path] | None = None,
         current_test: Callable[[], str] = str,
     ) -> None:
         self.settings: Settings = settings or Settings()
@@ -55,11 +60,16 @@ class MailWorld:
         """The time of the world."""
         self._hints = hints
         self._current_test = current_test
-        self._store = MemoryStore()
         self._post_office = PostOffice(self.clock, self.settings.domain)
         self._directory = directory
+        self._belongings = ExitStack()
+        self._stores = Stores(self._file_of_runs)
+        self._figures: list[Metrics] = []
         self._stillness = Stillness()
-        self.sink: Sink = self._new_sink(self.settings.port, FaultsByRecipient(self._post_office))
+        self._under_way = Underway(self._post_office)
+        self.sink: Sink = self._new_sink(
+            self.settings.port, FaultsByRecipient(self._post_office), self._under_way
+        )
         """The SMTP server that takes all mail, but for runs that have one of their own."""
 
     def __enter__(self) -> Self:
@@ -67,7 +77,8 @@ class MailWorld:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.sink.stop()
+        with self._belongings, closing(self._stores):
+            self.sink.stop()
 
     def __repr__(self) -> str:
         return f"<MailWorld with {self.sink!r}>"
@@ -108,9 +119,11 @@ class MailWorld:
             )
         run_id = RUN_PREFIX + random_letters()
         all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
+        store = self._stores.at(all_settings.store)
         time = timing(all_settings, self.clock)
+        own = Underway(self._post_office, run_id)
         with (
-            self._sink_for(run_id, all_settings) as sink,
+            self._sink_for(run_id, all_settings, own) as sink,
             self._kept_still(time.virtual),
             time.shared(),
         ):
@@ -119,7 +132,8 @@ class MailWorld:
                 settings=all_settings,
                 sink=sink,
                 post_office=self._post_office,
-                store=self._store,
+                store=store,
+                mail_log=AcceptanceLog(self._post_office, self._under_way, own),
                 timing=time,
                 test=test or self._current_test() or run_id,
                 hints=[*self._hints, *time.hints],
@@ -128,10 +142,16 @@ class MailWorld:
                 yield run
             finally:
                 run.close()
+                self._figures += filter(None, [run.figures])
 
     def take_late(self) -> list[Late]:
         """Mail that came after its test ended, each once."""
         return self._post_office.take_late()
+
+    def take_figures(self) -> list[Metrics]:
+        """The figures of runs that kept a ledger and have ended, each once."""
+        taken, self._figures = self._figures, []
+        return taken
 
     @contextmanager
     def _kept_still(self, clock: VirtualClock | None) -> Iterator[None]:
@@ -145,13 +165,16 @@ class MailWorld:
         finally:
             self._stillness.discard(clock)
 
-    def _sink_for(self, run_id: str, settings: Settings) -> AbstractContextManager[Sink]:
+    def _sink_for(
+        self, run_id: str, settings: Settings, own: Underway
+    ) -> AbstractContextManager[Sink]:
         """The sink of a run: its own where it wants one, else that of the world."""
         if not settings.own_sink:
             return nullcontext(self.sink)
-        return self._new_sink(0, FaultsOfOneRun(self._post_office.open(run_id).smtp_faults))
+        faults = FaultsOfOneRun(self._post_office.open(run_id).smtp_faults)
+        return self._new_sink(0, faults, own)
 
-    def _new_sink(self, port: int, faults: Faults) -> Sink:
+    def _new_sink(self, port: int, faults: Faults, under_way: Underway) -> Sink:
         return Sink(
             self._post_office.accept,
             host=self.settings.host,
@@ -159,7 +182,16 @@ class MailWorld:
             size_limit=self.settings.size_limit,
             tls=self.settings.tls,
             auth=self.settings.auth,
-            directory=self._directory,
+            directory=self._directory() if self._directory and self.settings.tls != "off" else None,
             faults=faults,
-            traffic=self._stillness,
+            traffic=Together(self._stillness, under_way),
+        )
+
+    def _file_of_runs(self) -> Path:
+        """The file that plain `sqlite` stands for."""
+        if self._directory is not None:
+            return self._directory() / "runs.sqlite"
+        return (
+            Path(self._belongings.enter_context(TemporaryDirectory(prefix="agentmail-")))
+            / "runs.sqlite"
         )

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.agents.tools import CallCount
     from pytest_agentmail.mail.message import Message
+    from pytest_agentmail.runs.metrics import Metrics
+    from pytest_agentmail.runs.snapshot import Snapshot
     from pytest_agentmail.signals.signal import Evidence, Signal
 
 __all__ = ["RunReport"]
@@ -34,6 +36,10 @@ class RunReport:
     """What the sink accepted for this run, in order of arrival."""
     signals: Sequence[Signal] = ()
     """The run's signals, oldest first."""
+    snapshot: Snapshot | None = None
+    """Where the ledger stands; None where none is kept."""
+    metrics: Metrics | None = None
+    """The figures of row A11, with row A12's reading; None where no ledger is kept."""
 
     @property
     def checks(self) -> int:

@@ -8,17 +8,20 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from pytest_agentmail.agents.auditing import measured, recorded, seen
+from pytest_agentmail.agents.bookkeeping import Bookkeeping
 from pytest_agentmail.agents.driver import Outcome, live
 from pytest_agentmail.agents.playing import Playing
 from pytest_agentmail.agents.report import RunReport
 from pytest_agentmail.agents.tools import CallCount, Tools
-from pytest_agentmail.errors import AgentMailError, SettingsError
+from pytest_agentmail.errors import AgentMailError, BudgetExceeded, SettingsError
 from pytest_agentmail.mail.address import Address, random_letters, stable_address, unique_address
 from pytest_agentmail.mail.composing import written
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
 from pytest_agentmail.mail.post_office import RUN_PREFIX, has_ended
 from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
+from pytest_agentmail.runs.checklist import answered
 from pytest_agentmail.signals.backoff import Backoff
 from pytest_agentmail.signals.queue import SignalQueue
 from pytest_agentmail.world import MailFault, ProviderFault, SmtpFault
@@ -32,9 +35,14 @@ if TYPE_CHECKING:
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.mail.post_office import PostOffice
     from pytest_agentmail.mail.smtp.sink import Sink
+    from pytest_agentmail.runs.checklist import Checklist
+    from pytest_agentmail.runs.ledger import Ledger
+    from pytest_agentmail.runs.metrics import Metrics
+    from pytest_agentmail.runs.reconciling import MailAcceptanceLog
+    from pytest_agentmail.runs.record import MailSeen
     from pytest_agentmail.scenarios.history import MailHistory
     from pytest_agentmail.settings import Settings
-    from pytest_agentmail.stores.protocol import SignalStore
+    from pytest_agentmail.stores.opening import AnyStore
     from pytest_agentmail.world import MailArrives, Origin
 
 __all__ = ["AgentRun"]
@@ -56,7 +64,8 @@ class AgentRun:
         settings: Settings,
         sink: Sink,
         post_office: PostOffice,
-        store: SignalStore,
+        store: AnyStore,
+        mail_log: MailAcceptanceLog,
         timing: Timing,
         test: str,
         hints: Sequence[Callable[[], str | None]] = (),
@@ -75,6 +84,8 @@ class AgentRun:
         self._mail = post_office.open(run_id)
         self._leased: list[Mailbox] = []
         self._closed = False
+        self._books = Bookkeeping(store, run_id, self.clock, mail_log, settings.resume_minimum)
+        self._seen_at_end: list[MailSeen] | None = None
         self._lives = 0
         self._outcome: Outcome | None = None
         virtual = timing.virtual
@@ -96,7 +107,8 @@ class AgentRun:
             checks=settings.checks,
             within=settings.within,
             backoff=Backoff(),  # not spread by the run's id: the same test takes the same course
-            happened=self._mail.happened,
+            look_around=self._look_around,
+            requested_at=lambda: self.tools.requested_at,
             on_expect=self._on_expect,
         )
         """The mails this run expects."""
@@ -131,7 +143,14 @@ class AgentRun:
         )
         self._post_office.lease(mailbox)
         self._leased.append(mailbox)
+        if owned_by is None:
+            self._books.leased(mailbox)
         return mailbox
+
+    @property
+    def ledger(self) -> Ledger:
+        """What this run has done, as versioned events; opened when it is first asked for."""
+        return self._books.ledger
 
     def drive(self, agent: Callable[..., Any], *args: Any, **kwargs: Any) -> RunReport:
         """Call `agent(run, *args, **kwargs)` in this thread and report what came of it.
@@ -140,14 +159,15 @@ class AgentRun:
 
         Raises:
             AgentMailError: The run has ended, or an event loop is running; use `drive_async` then.
+            BudgetExceeded: The run was driven before, and has fewer checks left than the setting
+                `resume_minimum` says; the agent was not called.
             Exception: What the agent raised, SystemExit too, unless the setting `raises` is off.
                 The report is its `agentmail_report`.
         """
         __tracebackhide__ = True
         self._refuse_if_closed()
-        self._lives += 1
         with self._timing.driven():
-            self._outcome = live(agent, self, *args, **kwargs)
+            self._outcome = self._live(agent, *args, **kwargs)
         report = self.report
         if report.error is not None and self._settings.raises:
             with suppress(AttributeError):
@@ -234,6 +254,16 @@ class AgentRun:
                 f"comes to the point, or take the fault away"
             )
 
+    def _live(self, agent: Callable[..., Any], *args: Any, **kwargs: Any) -> Outcome:
+        """Let the next life begin, if the run has what it takes to go on."""
+        try:
+            if self._lives:
+                self._books.resume()
+        except BudgetExceeded as error:
+            return Outcome(None, error)
+        self._lives += 1
+        return live(agent, self, *args, **kwargs)
+
     @property
     def sent(self) -> list[Message]:
         """What the sink accepted for this run, in order of arrival, once a mail."""
@@ -242,7 +272,7 @@ class AgentRun:
     @property
     def report(self) -> RunReport:
         """What came of the run so far."""
-        outcome, signals = self._outcome, self.signals.all()
+        outcome, signals, books = self._outcome, self.signals.all(), self._books.reader
         asked = sum(signal.checks for signal in signals)
         return RunReport(
             run_id=self.run_id,
@@ -253,18 +283,49 @@ class AgentRun:
             calls={"check": CallCount(asked, asked), **self.tools.calls},
             sent=self.sent,
             signals=signals,
+            snapshot=books.snapshot if books else None,
+            metrics=self.figures,
         )
+
+    @property
+    def figures(self) -> Metrics | None:
+        """The figures of row A11; None where no ledger is kept."""
+        books = self._books.reader
+        return measured(books, self.signals.all(), self._seen()) if books else None
+
+    def checklist(self) -> Checklist:
+        """The closing checklists of rows A16 and B18, answered for the run as far as it has come.
+
+        `print` shows each item with its answer and the evidence for it. Ask before the run ends.
+        """
+        books, signals = self._books.reader, self.signals.all()
+        return answered(recorded(self.run_id, books, signals, self._seen(), self._lives))
 
     def close(self) -> None:
         """End the run's leases; its mail stays readable, and all else is refused."""
         self._closed = True
         if self._playing is not None:
             self._playing.stop()
-        self._post_office.release(self._leased, test=self._test)
+        try:
+            if self._books.reader is not None:
+                self._seen_at_end = self._seen()
+        finally:
+            self._post_office.release(self._leased, test=self._test)
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise has_ended(self.run_id)
+
+    def _seen(self) -> list[MailSeen]:
+        """What is in the run's mailboxes; whose it is can be told only while they are leased."""
+        if self._seen_at_end is not None:
+            return self._seen_at_end
+        own = [mailbox for mailbox in self._leased if mailbox.run_id == self.run_id]
+        return [
+            seen(message, self._post_office.foreign(message, self.run_id))
+            for mailbox in own
+            for message in mailbox.messages
+        ]
 
     def _on_expect(self) -> None:
         self._refuse_if_closed()

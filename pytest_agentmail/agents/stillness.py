@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from pytest_agentmail.mail.smtp.traffic import Traffic
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -17,7 +19,7 @@ _SILENT_AT_MOST = 0.5
 _SENDING_AT_MOST = 30.0
 
 
-class Stillness:
+class Stillness(Traffic):
     """The sink's traffic, turned into holds; which run a mail is for is not known before RCPT.
 
     A client that only connects holds time for half a real second, since many keep connections open.

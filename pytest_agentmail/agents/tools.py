@@ -15,6 +15,7 @@ from pytest_agentmail.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
+    from datetime import datetime
 
     from pytest_agentmail.clock.real import RealClock
     from pytest_agentmail.clock.virtual import VirtualClock
@@ -65,6 +66,8 @@ class Tools:
         self._lock = threading.Lock()
         self._attempted: Counter[str] = Counter()
         self._completed: Counter[str] = Counter()
+        self.requested_at: datetime | None = None
+        """When an effect that sends mail began last."""
 
     @overload
     def wrap(
@@ -149,6 +152,8 @@ class Tools:
         with self._lock:
             self._attempted[name] += 1
         before = len(self._mail.sent)
+        if awaits_mail:
+            self.requested_at = self._clock.now()
         try:
             yield
         finally:

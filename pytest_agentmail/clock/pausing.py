@@ -1,22 +1,24 @@
 """Write a wait once; run it blocking or as a coroutine.
 
-A wait is a generator that yields a `Pause` whenever it has to wait, is sent whether the pause was
-cut short by its wakeup, and returns the result. Closing the generator ends the wait.
+A wait is a generator. It yields a `Pause` whenever it has to wait, and is sent whether the pause
+was cut short by its wakeup; it yields a `Call` for what may take long, and is sent what that
+returned. What the generator returns is the result. Closing it ends the wait.
 """
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from pytest_agentmail.clock.protocol import Clock
 
-__all__ = ["Pause", "Wait", "Watch", "finish", "finish_async", "ring"]
+__all__ = ["Call", "Pause", "Wait", "Watch", "finish", "finish_async", "ring"]
 
 T = TypeVar("T")
 
@@ -27,6 +29,14 @@ class Pause:
 
     seconds: float
     wakeup: Future[None] = field(default_factory=Future)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call `function`; where `brief`, a task does so itself, else in a thread."""
+
+    function: Callable[[], Any]
+    brief: bool
 
 
 class Watch:
@@ -51,16 +61,19 @@ class Watch:
         return Pause(min(seconds, self._due()), self.wakeup)
 
 
-Wait: TypeAlias = "Generator[Pause, bool, T]"
+Wait: TypeAlias = "Generator[Pause | Call, Any, T]"
 
 
 def finish(clock: Clock, wait: Wait[T]) -> T:
     """Run `wait` in this thread and return its result."""
     __tracebackhide__ = True
     try:
-        pause = next(wait)
+        step = next(wait)
         while True:
-            pause = wait.send(clock.wait(pause.wakeup, pause.seconds))
+            if isinstance(step, Call):
+                step = wait.send(step.function())
+            else:
+                step = wait.send(clock.wait(step.wakeup, step.seconds))
     except StopIteration as end:
         result: T = end.value
         return result
@@ -72,9 +85,14 @@ async def finish_async(clock: Clock, wait: Wait[T]) -> T:
     """Run `wait` in this task and return its result."""
     __tracebackhide__ = True
     try:
-        pause = next(wait)
+        step = next(wait)
         while True:
-            pause = wait.send(await clock.wait_async(pause.wakeup, pause.seconds))
+            if isinstance(step, Pause):
+                step = wait.send(await clock.wait_async(step.wakeup, step.seconds))
+            elif step.brief:
+                step = wait.send(step.function())
+            else:
+                step = wait.send(await asyncio.to_thread(step.function))
     except StopIteration as end:
         result: T = end.value
         return result

@@ -136,7 +136,8 @@ class Content:
     @cached_property
     def defects(self) -> tuple[str, ...]:
         """What is wrong with the mail and what was done about it, in plain words."""
-        return tuple(dict.fromkeys((*self._structure.defects, *self._field_defects())))
+        found = (*self._structure.defects, *self._page.defects, *self._field_defects())
+        return tuple(dict.fromkeys(found))
 
     # --- code and link ------------------------------------------------------------------------
 
@@ -186,13 +187,18 @@ class Content:
     def _page(self) -> Page:
         from pytest_agentmail.mail.extraction.visible import page_of_html
 
-        return page_of_html(self.html or "")
+        return self._with_quotes(page_of_html(self.html or ""))
 
     @cached_property
     def _text_page(self) -> Page:
         from pytest_agentmail.mail.extraction.plain import page_of_text
 
-        return page_of_text(self.text)
+        return self._with_quotes(page_of_text(self.text))
+
+    def _with_quotes(self, page: Page) -> Page:
+        from pytest_agentmail.mail.extraction.quoting import is_passed_on, with_quotes_marked
+
+        return with_quotes_marked(page, passed_on=is_passed_on(self.subject))
 
     @cached_property
     def _from(self) -> NamedAddress:
@@ -207,7 +213,7 @@ class Content:
 
         fields = self._structure.raw_headers
         values = [value for field, value in fields if field.lower() == name]
-        return [each for value in values for each in addresses(value, [])]
+        return [each for value in values for each in addresses(value, [], self._structure.charsets)]
 
     def _field_defects(self) -> list[str]:
         defects = [

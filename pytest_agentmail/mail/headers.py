@@ -10,12 +10,20 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, overload
 from urllib.parse import unquote_to_bytes
 
+from pytest_agentmail.mail.charsets import codec_of
 from pytest_agentmail.mail.decoding import decode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Headers", "NamedAddress", "addresses", "decode_words", "parameters"]
+__all__ = [
+    "Headers",
+    "NamedAddress",
+    "addresses",
+    "charsets_of_words",
+    "decode_words",
+    "parameters",
+]
 
 _Notes = list[str]
 
@@ -80,41 +88,50 @@ _WORD = re.compile(
 _NESTING = 3  # encoded words inside encoded words: senders that encode twice
 
 
-def decode_words(raw: str, notes: _Notes) -> str:
+def decode_words(raw: str, notes: _Notes, likely: Sequence[str] = ()) -> str:
     """A header value as people read it.
 
     Args:
         raw: The value as sent, each octet as one character (Latin-1).
         notes: Repairs are added here.
+        likely: Codecs that the rest of the mail is in, the most trusted first.
     """
-    text = _unfold(raw, notes)
+    text = _unfold(raw, notes, likely)
     for _ in range(_NESTING):
         if not _WORD.search(text):
             break
-        text = _decode_once(text, notes)
+        text = _decode_once(text, notes, likely)
     return text.strip()
 
 
-def _unfold(raw: str, notes: _Notes) -> str:
-    octets = raw.encode("latin-1", "replace")
-    text = octets.decode("ascii") if octets.isascii() else decode_text(octets, None, notes)
+def charsets_of_words(values: Iterable[str]) -> list[str]:
+    """The codecs that the encoded words of header values name, each once."""
+    labels = (word["charset"] for value in values for word in _WORD.finditer(value))
+    named = (codec_of(label) for label in labels)
+    return list(dict.fromkeys(codec for codec in named if codec))
+
+
+def _unfold(raw: str, notes: _Notes, likely: Sequence[str]) -> str:
+    # Blanks are the same in all charsets that can stand here unencoded.
+    octets = raw.replace("\x00", "").encode("latin-1", "replace")
+    text = decode_text(octets, None, notes, likely)
     # A word that was folded in its middle has no blank there (RFC 2047 §2 forbids it anyway).
     text = re.sub(r"(=\?[^?\s]+\?[bB]\?[^?\s]*)\r?\n[ \t]+(?=[A-Za-z0-9+/=]+\?=)", r"\1", text)
     text = re.sub(r"[\r\n]+[ \t]*", " ", text)
     clean = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text)
-    if clean != text:
+    if clean != text or "\x00" in raw:
         notes.append("control characters in a header were removed")
     return clean
 
 
-def _decode_once(text: str, notes: _Notes) -> str:
+def _decode_once(text: str, notes: _Notes, likely: Sequence[str]) -> str:
     decoded: list[str] = []
     pending, charset, end = b"", "", 0
 
     def flush() -> None:
         nonlocal pending
         if pending:
-            decoded.append(decode_text(pending, charset, notes))
+            decoded.append(decode_text(pending, charset, notes, likely))
         pending = b""
 
     for word in _WORD.finditer(text):
@@ -204,7 +221,7 @@ _MAILBOX = re.compile(
 )
 
 
-def addresses(raw: str, notes: _Notes) -> list[NamedAddress]:
+def addresses(raw: str, notes: _Notes, likely: Sequence[str] = ()) -> list[NamedAddress]:
     """The mailboxes of a From, To or Cc field, in order; groups are opened, empty ones vanish."""
     found: list[NamedAddress] = []
     words: list[str] = []
@@ -218,7 +235,7 @@ def addresses(raw: str, notes: _Notes) -> list[NamedAddress]:
             name, angle = ("", name) if "@" in name else (name, "")
         if angle or name:
             address = _bare(angle or "")
-            found.append(NamedAddress(decode_words(name or comment, notes), address))
+            found.append(NamedAddress(decode_words(name or comment, notes, likely), address))
         words.clear()
         angle, comment = None, ""
 

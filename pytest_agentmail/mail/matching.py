@@ -21,6 +21,7 @@ __all__ = [
     "Criteria",
     "NearMiss",
     "Text",
+    "check_text",
     "deny",
     "describe",
     "fold",
@@ -38,6 +39,18 @@ After: TypeAlias = Message | datetime | None
 def fold(text: str) -> str:
     """`text` without differences of case, width and white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def check_text(name: str, wanted: object) -> None:
+    """Make sure that texts can be compared with `wanted`.
+
+    Raises:
+        TypeError: They cannot.
+    """
+    if not (wanted is None or isinstance(wanted, str | re.Pattern) or callable(wanted)):
+        raise TypeError(
+            f"{name}={wanted!r}: expected a text, a compiled pattern, a function of a text, or None"
+        )
 
 
 def matches(wanted: Text, text: str) -> bool:
@@ -89,10 +102,7 @@ class _Criterion(NamedTuple):
 
 
 def _textual(name: str, subject: str, wanted: Text, read: Callable[[Message], str]) -> _Criterion:
-    if not (wanted is None or isinstance(wanted, str | re.Pattern) or callable(wanted)):
-        raise TypeError(
-            f"{name}={wanted!r}: expected a text, a compiled pattern, a function of a text, or None"
-        )
+    check_text(name, wanted)
     return _Criterion(
         name,
         lambda message: matches(wanted, read(message)),

@@ -14,7 +14,7 @@ from pytest_agentmail.mail.fate import UNDISTURBED
 from pytest_agentmail.mail.letter import Letter
 from pytest_agentmail.mail.mailbox import Mailbox
 from pytest_agentmail.mail.message import Message
-from pytest_agentmail.mail.run_mail import RunMail
+from pytest_agentmail.mail.run_mail import Refused, RunMail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -194,6 +194,11 @@ class PostOffice:
             for mailbox, message in letter.overtaken:
                 message.visible_at = mailbox.clock.now() + timedelta.resolution
         return Acceptance((*letter.deliveries, *letter.overtaken), tuple(letter.expected))
+
+    def note_refusal(self, run_id: str, code: int) -> None:
+        """Note that a mail for a run was refused; runs that have no mailbox are not kept."""
+        for mailbox in self.mailboxes(run_id)[:1]:
+            self.open(run_id).refusals.append(Refused(code, mailbox.clock.now()))
 
     @property
     def strays(self) -> tuple[Message, ...]:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_agentmail.mail.fate import MailFaults
 from pytest_agentmail.mail.smtp.planned import SmtpFaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.world import MailFault, SmtpFault
 
-__all__ = ["RunMail"]
+__all__ = ["Refused", "RunMail"]
+
+
+class Refused(NamedTuple):
+    """A mail that was refused."""
+
+    code: int
+    """The reply code (RFC 5321 §4.2)."""
+    at: datetime
+    """When, by the clock of its run (UTC)."""
 
 
 class RunMail:
@@ -27,6 +37,8 @@ class RunMail:
         """Ids for its messages: short and in order, then what makes them unique."""
         self.sent: list[Message] = []
         """Every mail accepted for it, once, in order of arrival; lost and delayed mail too."""
+        self.refusals: list[Refused] = []
+        """What was refused for it, oldest first."""
         self.faults: MailFaults = MailFaults()
         """What is to become of its mail."""
         self.smtp_faults: SmtpFaults = SmtpFaults()

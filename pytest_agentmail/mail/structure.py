@@ -8,8 +8,10 @@ from email.feedparser import FeedParser
 from email.policy import compat32
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_agentmail.mail.decoding import decode_text, decode_transfer
-from pytest_agentmail.mail.headers import Headers, decode_words, parameters
+from pytest_agentmail.mail.charsets import codec_of
+from pytest_agentmail.mail.decoding import decode
+from pytest_agentmail.mail.headers import Headers, charsets_of_words, decode_words, parameters
+from pytest_agentmail.mail.transfer import decode_transfer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,12 +53,15 @@ class Structure(NamedTuple):
     html: str | None
     attachments: tuple[Attachment, ...]
     defects: tuple[str, ...]
+    charsets: tuple[str, ...]  # what the mail is written in, the surest first
 
 
 class _Bodies:
     """What is collected while a mail is walked through."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: list[str]) -> None:
+        self.named = named  # charsets that the header names
+        self.found: list[str] = []  # charsets that bodies are in
         self.text: list[str] = []
         self.html: list[str] = []
         self.attachments: list[Attachment] = []
@@ -67,13 +72,14 @@ def dissect(raw: bytes) -> Structure:
     """Take a mail apart. Never raises; every repair is noted in `defects`."""
     notes: list[str] = []
     root = _parse(raw, notes)
-    bodies = _Bodies()
+    fields = tuple((name, str(value)) for name, value in root.raw_items())
+    bodies = _Bodies(charsets_of_words(value for _, value in fields))
     _collect(root, bodies, notes)
     if not bodies.text and not bodies.html and bodies.attached:
         notes.append("the mail has no body of its own; that of the attached message was read")
         _collect(bodies.attached[0], bodies, notes)
-    fields = tuple((name, str(value)) for name, value in root.raw_items())
-    headers = Headers((name, decode_words(value, notes)) for name, value in fields)
+    charsets = tuple(dict.fromkeys([*bodies.found, *bodies.named]))
+    headers = Headers((name, decode_words(value, notes, charsets)) for name, value in fields)
     html = "\n".join(bodies.html) if bodies.html else None
     return Structure(
         headers,
@@ -82,6 +88,7 @@ def dissect(raw: bytes) -> Structure:
         html,
         tuple(bodies.attachments),
         tuple(dict.fromkeys(notes)),
+        charsets,
     )
 
 
@@ -138,7 +145,10 @@ def _read_body(
     label = settings.get("charset")
     if kind == "text/html" and (inner := _CHARSET_IN_HTML.search(octets[:4096])) and not label:
         label = inner[1].decode("ascii")
-    text = re.sub(r"\r\n?", "\n", decode_text(octets, label, notes))
+    decoded = decode(octets, label, notes, [*bodies.found, *bodies.named])
+    # A label that nothing in the body puts to the test may still hold for the header.
+    bodies.found += filter(None, [decoded.codec or codec_of(label)])
+    text = re.sub(r"\r\n?", "\n", decoded.text)
     if kind == "text/html":
         bodies.html.append(text)
     elif _HTML.match(text):

@@ -57,4 +57,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
+    from pytest_agentmail.plugin.figures import figures_of
+
     late.take_over(node.config, node)
+    figures_of(node.config).take_over(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.agents.run import AgentRun
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.smtp.sink import Sink
+    from pytest_agentmail.runs.ledger import Ledger
     from pytest_agentmail.signals.queue import SignalQueue
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "_agentmail_world",
     "agent_run",
     "agentmail_django",
+    "ledger",
     "mail_world",
     "mailbox",
     "run_id",
@@ -62,14 +65,13 @@ def _agentmail_world(
 ) -> Iterator[MailWorld]:
     from pytest_agentmail.agents.mail_world import MailWorld
     from pytest_agentmail.plugin.django import locmem_hint
+    from pytest_agentmail.plugin.figures import figures_of
 
-    stash = pytestconfig.stash
-    settings = stash[SESSION_SETTINGS]
-    directory = None if settings.tls == "off" else tmp_path_factory.mktemp("agentmail")
+    stash, figures = pytestconfig.stash, figures_of(pytestconfig)
     world = MailWorld(
-        settings,
+        stash[SESSION_SETTINGS],
         hints=[locmem_hint],
-        directory=directory,
+        directory=cache(partial(tmp_path_factory.mktemp, "agentmail")),
         current_test=lambda: stash.get(CURRENT_TEST, ""),
     )
     try:
@@ -77,6 +79,7 @@ def _agentmail_world(
             yield world
     finally:
         stash.setdefault(LATE_MAIL, []).extend(world.take_late())
+        figures.add(world.take_figures())
 
 
 @pytest.fixture
@@ -120,6 +123,12 @@ def mailbox(_agentmail_run: AgentRun) -> Mailbox:
 def signals(_agentmail_run: AgentRun) -> SignalQueue:
     """The mails this test's run expects: `expect()`, `check()`, `wait()`."""
     return _agentmail_run.signals
+
+
+@pytest.fixture
+def ledger(_agentmail_run: AgentRun) -> Ledger:
+    """What this test's run has done, as versioned events: `snapshot`, `append()`, `once()`."""
+    return _agentmail_run.ledger
 
 
 @pytest.fixture

@@ -51,8 +51,8 @@ def header(config: pytest.Config) -> str | None:
     """One line with what is not at its default, or nothing."""
     settings, default = config.stash[SESSION_SETTINGS], Settings()
     changed = [
-        f"{name}={getattr(settings, name)}"
-        for name in SETTINGS
+        f"{name}={setting.show(getattr(settings, name))}"
+        for name, setting in SETTINGS.items()
         if getattr(settings, name) != getattr(default, name)
     ]
     return f"agentmail: {', '.join(changed)}" if changed else None

@@ -82,6 +82,16 @@ class FaultyProvider:
         """As the provider's."""
         return self._provider.fetch(message_id)
 
+    @property
+    def immediate(self) -> bool:
+        """Whether it answers at once."""
+        slow = any(isinstance(fault, world.ProviderTimesOut) for fault in self._plan)
+        return not slow and getattr(self._provider, "immediate", False)
+
+    def exclusive(self, recipient: str) -> bool:
+        """As the provider's where it knows."""
+        return isinstance(self._provider, Knowing) and self._provider.exclusive(recipient)
+
     def foreign(self, message: Message) -> str | None:
         """As the provider's where it knows."""
         return self._provider.foreign(message) if isinstance(self._provider, Knowing) else None

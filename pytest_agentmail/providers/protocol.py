@@ -16,7 +16,11 @@ __all__ = ["Knowing", "MailProvider", "WakingProvider"]
 
 
 class MailProvider(Protocol):
-    """Finds mail. A provider gives facts; it never decides whether a message counts (A4)."""
+    """Finds mail. A provider gives facts; it never decides whether a message counts (A4).
+
+    One with an attribute `immediate` that is true answers at once: a task asks it itself, and any
+    other from a thread.
+    """
 
     def search(
         self, *, recipient: str, subject: str | None = None, after: datetime | None = None
@@ -58,7 +62,11 @@ class WakingProvider(MailProvider, Protocol):
 
 @runtime_checkable
 class Knowing(Protocol):
-    """A provider that knows to which run a message belongs."""
+    """A provider that knows which run has which mail and addresses."""
+
+    def exclusive(self, recipient: str) -> bool:
+        """Whether the address was made for this run, so that nobody had it before."""
+        ...
 
     def foreign(self, message: Message) -> str | None:
         """Why the message belongs to another run, or None."""

@@ -57,6 +57,13 @@ class SinkProvider:
         """What is visible for `recipient`."""
         return self._mailbox(recipient).messages
 
+    immediate = True
+
+    def exclusive(self, recipient: str) -> bool:
+        """Whether the address was made for this run, so that nobody had it before."""
+        mailbox = self._post_office.holder(recipient)
+        return mailbox is not None and mailbox.run_id == self._run_id and not mailbox.fixed
+
     def foreign(self, message: Message) -> str | None:
         """Why the message belongs to another run, or None."""
         return self._post_office.foreign(message, self._run_id)

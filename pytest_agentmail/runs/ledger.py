@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from pytest_agentmail.errors import BudgetExceeded, StaleVersion
+from pytest_agentmail.errors import StaleVersion
 from pytest_agentmail.runs.effects import Effect, EffectKey, EffectRecord
 from pytest_agentmail.runs.events import EventType, new_event
 from pytest_agentmail.runs.failing import fail_closed
@@ -20,8 +20,9 @@ from pytest_agentmail.runs.reader import (
 )
 from pytest_agentmail.runs.reconciling import RewindReport, described, rewound
 from pytest_agentmail.runs.recording import is_accepted, stands_for
+from pytest_agentmail.runs.recovery import check_budget
 from pytest_agentmail.runs.replay import fold
-from pytest_agentmail.runs.snapshot import Action, Verification
+from pytest_agentmail.runs.snapshot import Verification
 from pytest_agentmail.runs.transitions import allowed_events
 from pytest_agentmail.stores.protocol import EventRow, Write
 
@@ -64,15 +65,17 @@ class Ledger(RunReader):
         compact_after: int = COMPACT_AFTER,
     ) -> None:
         super().__init__(store, run_id, clock, spending)
-        self.life = life
+        self.life: int = life
+        """The fencing token of the life that may write."""
         self.mail_log = mail_log
         self.recovery: RecoveryReport | None = None
         """What was checked when this life took over a run that had begun before; else `None`."""
         self.rewind: RewindReport | None = None
-        """What opening found when it compared with the mail server's log; else `None`."""
-        self.on_phase: Callable[[Phase, EffectKey], None] = _unnoticed
+        """What comparing with the mail server's log found: a rewind, once there was one."""
+        self.on_phase: Callable[[Phase, EffectKey], None] = lambda _phase, _key: None
         """Told each time a durable function reaches an edge at which its life may die."""
         self._compact_after = compact_after
+        self._kinds_of_mail: dict[str, Mapping[str, Any]] = {}
         self._writing = threading.RLock()
 
     @classmethod
@@ -97,7 +100,7 @@ class Ledger(RunReader):
             spending: Gives what the checks of a run have come to, over all its lives; if left
                 out, those of its signals in the same store.
             resume_minimum: Checks that must be left for the run to be resumed (C11).
-            mail_log: What the mail server accepted for the run.
+            mail_log: What the mail server accepted for the run; a probe for `once`.
             sends_mail: Criteria of the mail this run's effects send; what was accepted is then
                 compared with what the ledger knows, before anything is sent.
             compact_after: Events after which the older ones are compacted.
@@ -107,26 +110,49 @@ class Ledger(RunReader):
                 taken over.
             StoreCorrupt: If the store cannot be read. It is never taken for a first run.
         """
-        store, clock = opened(url), clock or real_clock()
-        reader = RunReader(store, checked_run_id(run_id), clock, spending)
-        before = reader.snapshot
-        _check_budget(before, resume_minimum)
         ledger = cls(
-            store,
-            run_id,
-            clock,
+            opened(url),
+            checked_run_id(run_id),
+            clock or real_clock(),
             spending,
-            life=store.take_over(run_id),
+            life=0,
             mail_log=mail_log,
             compact_after=compact_after,
         )
-        if before.version > 0:
-            ledger.recovery = ledger.check_recovery()
-        if mail_log is not None and sends_mail is not None:
-            mails = mail_log.accepted(run_id, sends_mail)
-            kind = described(sends_mail)
-            ledger.rewind = rewound(run_id, ledger.effects(), mails, kind)
+        ledger.take_over(resume_minimum)
+        if sends_mail is not None:
+            ledger.compare(sends_mail)
         return ledger
+
+    def take_over(self, resume_minimum: int = 0) -> None:
+        """Let this be the run's next life; any other one may not write any more.
+
+        Raises:
+            BudgetExceeded: If fewer checks are left than `resume_minimum`; nothing was changed.
+            StoreCorrupt: If what is stored of the run cannot be read.
+        """
+        before = self.snapshot
+        check_budget(before, resume_minimum)
+        self.life = self.store.take_over(self.run_id)
+        if before.version > 0:
+            self.recovery = self.check_recovery()
+        for sends_mail in tuple(self._kinds_of_mail.values()):
+            self.compare(sends_mail)
+
+    def compare(self, sends_mail: Mapping[str, Any]) -> None:
+        """Compare what the mail server accepted with what effects were to send; again in each life.
+
+        Args:
+            sends_mail: Criteria of the mail they send.
+        """
+        if self.mail_log is None:
+            return
+        kind = described(sends_mail)
+        self._kinds_of_mail[kind] = sends_mail
+        mails = self.mail_log.accepted(self.run_id, sends_mail)
+        found = rewound(self.run_id, self.effects(), mails, kind)
+        if self.rewind is None or not self.rewind.rewound:
+            self.rewind = found
 
     def append(
         self,
@@ -159,8 +185,7 @@ class Ledger(RunReader):
             standing, now = self._standing(current), self._clock.now()
             if expected_version is not None and expected_version != current.version:
                 # The store refuses it as well, and counts that it did.
-                refused = Write(self.life, now.isoformat(), expected_version)
-                self.store.commit(self.run_id, refused)
+                self.store.commit(self.run_id, Write(self.life, now.isoformat(), expected_version))
                 raise StaleVersion(expected_version, current.version)
             self._compact(row)
             events: list[Event] = []
@@ -276,6 +301,8 @@ class Ledger(RunReader):
         The durable function raises `EffectUnknown` if nobody can tell whether it happened, and
         `EffectConflict` if it is called with other arguments than before.
         """
+        if sends_mail is not None:
+            self.compare(sends_mail)
         durable = Durable(
             self,
             name=checked_name(name or str(getattr(function, "__name__", ""))),
@@ -371,21 +398,3 @@ def _with_expiry(
     if type == EventType.MAILBOX_LEASED and current.verification is Verification.LEASED and over:
         yield EventType.LEASE_EXPIRED, "the lease was over before it was used", {}
     yield type, why, data
-
-
-def _check_budget(snapshot: Snapshot, minimum: int) -> None:
-    """The budget is read before anything else, and a run that cannot be ended is not resumed."""
-    left = snapshot.attempts_left
-    over = snapshot.next_action in (Action.FINISH, Action.VALIDATE_EVIDENCE)
-    if snapshot.version == 0 or over or left is None or left >= minimum:
-        return
-    raise BudgetExceeded(
-        f"run {snapshot.run_id!r} is not resumed: {left} checks are left, and it takes "
-        f"{minimum}; it stands at {snapshot.verification!s} after {snapshot.attempt} of "
-        f"{snapshot.budget.checks_limit} checks, last action {snapshot.last_action!s}, "
-        f"next would be {snapshot.next_action!s}"
-    )
-
-
-def _unnoticed(_phase: Phase, _key: EffectKey) -> None:
-    pass

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_agentmail.errors import BudgetExceeded
 from pytest_agentmail.runs.events import EventType
+from pytest_agentmail.runs.snapshot import Action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.runs.events import Event, Standing
     from pytest_agentmail.runs.snapshot import Snapshot
 
-__all__ = ["RecoveryCheck", "RecoveryReport", "check_recovery", "differences"]
+__all__ = ["RecoveryCheck", "RecoveryReport", "check_budget", "check_recovery", "differences"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,24 @@ class RecoveryReport:
 
     def __str__(self) -> str:
         return "\n".join([f"resuming run {self.run_id}:", *map(str, self.checks)])
+
+
+def check_budget(snapshot: Snapshot, minimum: int) -> None:
+    """Make sure that a run has the checks left it takes to end it (C11); looked at first.
+
+    Raises:
+        BudgetExceeded: It has not; the text is the report.
+    """
+    left = snapshot.attempts_left
+    over = snapshot.next_action in (Action.FINISH, Action.VALIDATE_EVIDENCE)
+    if snapshot.version == 0 or over or left is None or left >= minimum:
+        return
+    raise BudgetExceeded(
+        f"run {snapshot.run_id!r} is not resumed: {left} checks are left, and it takes "
+        f"{minimum}; it stands at {snapshot.verification!s} after {snapshot.attempt} of "
+        f"{snapshot.budget.checks_limit} checks, last action {snapshot.last_action!s}, "
+        f"next would be {snapshot.next_action!s}"
+    )
 
 
 def check_recovery(

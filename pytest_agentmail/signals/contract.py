@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_agentmail.errors import SettingsError
 from pytest_agentmail.mail.address import canonical
-from pytest_agentmail.mail.matching import NearMiss, deny, describe, matches
+from pytest_agentmail.mail.matching import NearMiss, check_text, deny, describe, matches
+from pytest_agentmail.signals.signal import claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -28,11 +30,25 @@ class Surveyed(NamedTuple):
     """For each that does not, every criterion it failed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contract:
     """A signal's criteria; `subject` is contained, searched or asked, or may be anything."""
 
     subject: Text
+
+    def __post_init__(self) -> None:
+        try:
+            check_text("subject", self.subject)
+        except TypeError as error:
+            raise SettingsError(str(error)) from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Contract):
+            return NotImplemented
+        return self.wording == other.wording and _code(self.subject) == _code(other.subject)
+
+    def __hash__(self) -> int:
+        return hash(self.wording)
 
     @property
     def expected(self) -> str:
@@ -98,10 +114,20 @@ class Contract:
             late = (message.visible_at - signal.expires_at).total_seconds()
             yield miss("after the window", f"it came {late:.3g} s after the signal expired")
         fingerprint = message.content.fingerprint
-        if fingerprint in signal.spent_content or f"{signal.recipient} {fingerprint}" in claimed:
+        if (
+            fingerprint in signal.spent_content
+            or claim_of(signal.recipient, fingerprint) in claimed
+        ):
             yield miss("already used", "the same mail was used before")
         if not matches(self.subject, message.subject):
             yield miss("wrong subject", f"its subject {deny(self.subject)}")
+
+
+def _code(subject: Text) -> object:
+    """What a function does; nothing of texts and patterns, which their wording tells whole."""
+    if subject is None or isinstance(subject, str | re.Pattern):
+        return None
+    return getattr(subject, "__code__", subject)
 
 
 def _addressed(message: Message, recipient: str) -> bool:

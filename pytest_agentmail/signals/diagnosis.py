@@ -8,9 +8,11 @@ from pytest_agentmail.mail.masking import masked
 from pytest_agentmail.signals.signal import SignalStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from pytest_agentmail.mail.mailbox import Surroundings
     from pytest_agentmail.mail.matching import NearMiss
+    from pytest_agentmail.mail.message import Message
     from pytest_agentmail.signals.signal import Signal
     from pytest_agentmail.signals.transitions import Answer
 
@@ -31,7 +33,10 @@ def next_action(signal: Signal, answer: Answer) -> str:
 
 
 def advise(
-    signal: Signal, answer: Answer, misses: Sequence[NearMiss], happened: Sequence[str] = ()
+    signal: Signal,
+    answer: Answer,
+    misses: Sequence[NearMiss],
+    around: Surroundings,
 ) -> str:
     """What to do next and why.
 
@@ -39,7 +44,7 @@ def advise(
         signal: As it is now.
         answer: What is being answered.
         misses: What did not count, nearest first.
-        happened: What was done to the run's mail, a sentence each.
+        around: What was seen outside the mailbox.
     """
     match answer:
         case (SignalStatus.FOUND, _):
@@ -58,18 +63,31 @@ def advise(
                 f"mended, then start a new signal; do not have the mail sent again before."
             )
         case _:
-            return f"{_used_up(signal)} {_why_nothing(misses, happened)}"
+            return " ".join([_used_up(signal), *_why_nothing(misses, around)])
 
 
-def _why_nothing(misses: Sequence[NearMiss], happened: Sequence[str]) -> str:
+def _why_nothing(misses: Sequence[NearMiss], around: Surroundings) -> Iterator[str]:
     if misses:
-        return _about(misses[0])
-    if happened:
-        return (
-            f"No mail came to the address, but something was done to it: {'; '.join(happened)}. "
-            f"See whether the app sends again after that, then request a new verification."
+        yield _about(misses[0])
+    if around.happened:
+        yield (
+            f"Something was done to this run's mail: {'; '.join(around.happened)}. See whether the "
+            f"app sends again after that, then request a new verification."
         )
-    return _NOTHING
+    if around.strays and not misses:
+        yield _strayed(around.strays)
+    if not (misses or around.happened or around.strays):
+        yield _NOTHING
+    yield from (f"{hint}." for hint in around.hints)
+
+
+def _strayed(strays: Sequence[Message]) -> str:
+    latest = strays[-1]
+    return (
+        f"{len(strays)} mail{'s' if len(strays) > 1 else ''} came for addresses that nobody has, "
+        f"the latest, {masked(latest.subject)!r}, for {', '.join(latest.envelope_to)}: see which "
+        f"address the app was given."
+    )
 
 
 _NOTHING = (
@@ -94,8 +112,15 @@ def _about(miss: NearMiss) -> str:
 
 def _used_up(signal: Signal) -> str:
     if signal.cause == "checks":
-        return f"Expired: all {signal.max_checks} checks are used up."
+        count = signal.max_checks
+        used = "the only check is" if count == 1 else f"all {count} checks are"
+        return f"Expired: {used} used up."
     seconds = (signal.expires_at - signal.created_at).total_seconds()
+    if signal.ended_at is not None and signal.ended_at < signal.expires_at:
+        return (
+            f"Expired: {seconds:g} s have passed, but time stood still at "
+            f"{signal.ended_at.isoformat()}: something froze it, so no moment in between came."
+        )
     return f"Expired: {seconds:g} s have passed."
 
 

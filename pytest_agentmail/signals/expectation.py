@@ -12,12 +12,16 @@ from pytest_agentmail.signals.signal import Signal, signal_id
 from pytest_agentmail.signals.window import Opening
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from pytest_agentmail.signals.contract import Contract
     from pytest_agentmail.signals.window import NewerThan, Since
 
 __all__ = ["Expectation"]
+
+
+_A_CENTURY = 100 * 365 * 86400.0
 
 
 class Expectation(NamedTuple):
@@ -31,16 +35,31 @@ class Expectation(NamedTuple):
     since: Since
     newer_than: NewerThan
 
-    def signal(self, run_id: str, now: datetime) -> Signal:
+    def signal(
+        self,
+        run_id: str,
+        now: datetime,
+        *,
+        exclusive: Callable[[str], bool],
+        requested_at: datetime | None,
+    ) -> Signal:
         """The signal for it, as it is at first.
+
+        Args:
+            run_id: Whose it is.
+            now: When it is expected.
+            exclusive: Tells whether an address was made for this run alone.
+            requested_at: When the run asked for a mail last.
 
         Raises:
             SettingsError: Something that was said is not allowed; the text says what is.
         """
         kind, recipient = _kind(self.kind), _address(self.mailbox)
         older = Opening.newer_than(self.newer_than)
-        default = "now" if _used_before(self.mailbox) else None
+        default = None if exclusive(recipient) else "now"
         opening = older & Opening.since(self.since or default, now)
+        if older.token:
+            opening &= _resent(self.newer_than, requested_at)
         return Signal(
             signal_id=signal_id(run_id, kind, recipient, older.token),
             run_id=run_id,
@@ -68,9 +87,18 @@ def _address(mailbox: Mailbox | str | None) -> str:
     return address
 
 
-def _used_before(mailbox: Mailbox | str | None) -> bool:
-    """Whether mail of others may be there: the address was not made for this run."""
-    return mailbox.fixed if isinstance(mailbox, Mailbox) else True
+def _resent(older: NewerThan, requested_at: datetime | None) -> Opening:
+    """A resend opens its window when it was asked for, if it was since the older mail."""
+    match older:
+        case Signal():
+            seen = older.ended_at
+        case None:
+            seen = None
+        case _:
+            seen = older.visible_at
+    if requested_at is None or seen is None or requested_at <= seen:
+        return Opening()
+    return Opening(at=requested_at)
 
 
 def _kind(kind: str) -> str:
@@ -80,7 +108,8 @@ def _kind(kind: str) -> str:
 
 
 def _within(seconds: float) -> float:
-    if not (isinstance(seconds, int | float) and 0 < seconds < float("inf")):
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not (number and 0 < seconds < _A_CENTURY):
         raise SettingsError(f"within={seconds!r}: expected seconds, more than 0")
     return seconds
 

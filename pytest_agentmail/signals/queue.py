@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from pytest_agentmail.clock.pausing import Watch, finish, finish_async
+from pytest_agentmail.clock.pausing import finish, finish_async
 from pytest_agentmail.errors import (
     ContractConflict,
     ProviderError,
+    SettingsError,
     StaleVersion,
     UnexpectedMail,
 )
 from pytest_agentmail.mail.explaining import summary
-from pytest_agentmail.providers.protocol import WakingProvider
+from pytest_agentmail.mail.mailbox import Surroundings
+from pytest_agentmail.providers.protocol import Knowing
 from pytest_agentmail.signals.backoff import Backoff
 from pytest_agentmail.signals.contract import Contract
 from pytest_agentmail.signals.expectation import Expectation
 from pytest_agentmail.signals.inquiry import Inquiry
+from pytest_agentmail.signals.lookout import Lookout
 from pytest_agentmail.signals.notices import Notices
 from pytest_agentmail.signals.shelf import Shelf
-from pytest_agentmail.signals.signal import Signal, SignalStatus
+from pytest_agentmail.signals.signal import Outcome, Reason, Signal, SignalStatus
 from pytest_agentmail.signals.transitions import reserve
-from pytest_agentmail.signals.waiting import waiting
+from pytest_agentmail.signals.waiting import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from pytest_agentmail.clock.protocol import Clock
-    from pytest_agentmail.mail.mailbox import Mailbox
+    from pytest_agentmail.mail.mailbox import LookAround, Mailbox
     from pytest_agentmail.mail.matching import Text
     from pytest_agentmail.mail.message import Message
     from pytest_agentmail.providers.protocol import MailProvider
     from pytest_agentmail.signals.result import CheckResult
-    from pytest_agentmail.signals.signal import Reason
     from pytest_agentmail.signals.window import NewerThan, Since
     from pytest_agentmail.stores.protocol import SignalStore
 
@@ -57,7 +57,8 @@ class SignalQueue:
         checks: The most questions a signal may ask, unless `expect` says otherwise.
         within: Seconds a signal lives, unless `expect` says otherwise.
         backoff: The pauses between questions.
-        happened: Tells what was done to this run's mail, for advice.
+        look_around: Tells what was seen outside the mailbox, for advice.
+        requested_at: Tells when the run asked for a mail last, for the window of a resend.
         on_expect: Told whenever a mail is expected.
     """
 
@@ -72,7 +73,8 @@ class SignalQueue:
         checks: int = 10,
         within: float = 120,
         backoff: Backoff | None = None,
-        happened: Callable[[], Sequence[str]] = tuple,
+        look_around: LookAround = Surroundings,
+        requested_at: Callable[[], datetime | None] = lambda: None,
         on_expect: Callable[[], object] = lambda: None,
     ) -> None:
         self.provider = provider
@@ -86,11 +88,13 @@ class SignalQueue:
         self._checks = checks
         self._within = within
         self._backoff = backoff or Backoff(seed=run_id)
-        self._inquiry = Inquiry(provider, self._shelf, clock, self._backoff, happened)
+        self._inquiry = Inquiry(provider, self._shelf, clock, self._backoff, look_around)
+        self._requested_at = requested_at
         self._on_expect = on_expect
         self._contracts: dict[str, Contract] = {}
         self._turns: dict[str, threading.RLock] = {}
         self._notices = Notices()
+        self._lookout = Lookout(provider, self._notices)
 
     def expect(  # noqa: PLR0913  (what an expectation is made of, each by name)
         self,
@@ -127,10 +131,18 @@ class SignalQueue:
             checks=self._checks if checks is None else checks,
             mailbox=self._mailbox if mailbox is None else mailbox,
             since=since,
-            newer_than=newer_than,
+            newer_than=self._current(newer_than),
         )
-        signal = self._shelf.add(expectation.signal(self.run_id, self.clock.now()))
-        if signal.criteria != contract.wording:
+        signal = self._shelf.add(
+            expectation.signal(
+                self.run_id,
+                self.clock.now(),
+                exclusive=self._exclusive,
+                requested_at=self._requested_at(),
+            )
+        )
+        known = self._contracts.get(signal.signal_id, contract)
+        if signal.criteria != contract.wording or known != contract:
             raise ContractConflict(
                 f"signal {kind!r} for {signal.recipient} is expected already, with "
                 f"{signal.criteria}; now with {contract.wording}. "
@@ -160,7 +172,7 @@ class SignalQueue:
         """Ask once, within the budget, without waiting.
 
         A decided signal gives its answer again and asks nobody. So does one whose provider asked
-        not to be called yet.
+        not to be called yet, and one whose last check is still unanswered, until its deadline.
 
         Args:
             signal: The signal, or an older copy of it.
@@ -168,13 +180,16 @@ class SignalQueue:
 
         Raises:
             ContractConflict: An earlier life expected it and this one did not yet.
+            SettingsError: There is no such reason.
         """
+        if reason is not None and reason not in get_args(Reason):
+            raise SettingsError(f"reason={reason!r}: expected one of {', '.join(get_args(Reason))}")
         contract = self._contract(signal)
         with self._turn(signal):
             while True:
                 kept = self._shelf.get(signal.signal_id)
                 now = self.clock.now()
-                if kept.signal.final or _resting(kept.signal, now):
+                if kept.signal.final or _has_to_rest(kept.signal, now):
                     return self._inquiry.again(kept.signal)
                 try:
                     if not _may_ask(kept.signal, now):
@@ -187,11 +202,11 @@ class SignalQueue:
 
     def wait(self, signal: Signal) -> CheckResult:
         """Ask until the answer is final; woken by arrivals where the provider tells of them."""
-        return finish(self.clock, waiting(self, signal))
+        return finish(self.clock, self._waiting(signal).steps())
 
     async def wait_async(self, signal: Signal) -> CheckResult:
         """As `wait`, without blocking the event loop."""
-        return await finish_async(self.clock, waiting(self, signal))
+        return await finish_async(self.clock, self._waiting(signal).steps())
 
     def notify(self, signal: Signal) -> None:
         """Tell that something may have happened, as a webhook does; a wait looks soon.
@@ -246,47 +261,40 @@ class SignalQueue:
             return []
         taken = {ended.message_id, *ended.also_matched}
         anytime = ended.model_copy(update={"expires_at": _FOREVER})
-        survey = self._inquiry.survey(anytime, self._contract(signal), self.arrived(signal))
+        arrived = self._lookout.arrived(ended) or ()
+        survey = self._inquiry.survey(anytime, self._contract(signal), arrived)
         return [message for message in survey.matching if message.id not in taken]
 
-    def close(self, signal: Signal) -> CheckResult:
-        """The answer of a signal that is out of time, without asking again."""
+    def _waiting(self, signal: Signal) -> Waiting:
+        contract = self._contract(signal)
+        return Waiting(
+            signal,
+            self.clock,
+            self._lookout,
+            counts=lambda message: bool(self._inquiry.survey(signal, contract, [message]).matching),
+            check=lambda reason: self.check(signal, reason),
+            close=lambda: self._close(signal),
+            brief=getattr(self.provider, "immediate", False),
+            least_gap=self._backoff.first,
+        )
+
+    def _close(self, signal: Signal) -> CheckResult:
+        """The answer of a signal whose seconds have passed, on whatever clock."""
         with self._turn(signal):
             while True:
                 kept = self._shelf.get(signal.signal_id)
                 try:
-                    return self._inquiry.again(self._inquiry.end(kept, kept.signal.expires_at))
+                    ended = self._inquiry.end(kept, self.clock.now(), "deadline")
                 except StaleVersion:
                     continue
+                return self._inquiry.again(ended)
 
-    def arrived(self, signal: Signal) -> Sequence[Message]:
-        """What the provider tells of arrivals for `signal`; nothing where it does not tell."""
-        if not isinstance(self.provider, WakingProvider):
-            return ()
-        return self.provider.arrived(signal.recipient)
+    def _current(self, older: NewerThan) -> NewerThan:
+        return self.get(older.signal_id) if isinstance(older, Signal) else older
 
-    @contextmanager
-    def watching(self, signal: Signal) -> Iterator[Watch]:
-        """What to sleep on until there may be news for `signal`."""
-        with ExitStack() as stack:
-            watch = Watch(lambda: inf)
-            if isinstance(self.provider, WakingProvider):
-                watch = stack.enter_context(self.provider.watching(signal.recipient))
-            stack.enter_context(self._notices.sleeping(signal.signal_id, watch.wakeup))
-            yield watch
-
-    def take_notice(self, signal: Signal) -> bool:
-        """Whether there was a notice since the last time; there is none after."""
-        return self._notices.take(signal.signal_id)
-
-    def rest_left(self, signal: Signal) -> float:
-        """Seconds until the least distance to the latest check has passed."""
-        last = self.get(signal.signal_id).history[-1].at
-        return max(0.0, self._backoff.first - (self.clock.now() - last).total_seconds())
-
-    def counts(self, signal: Signal, message: Message) -> bool:
-        """Whether `message` meets the contract of `signal`."""
-        return bool(self._inquiry.survey(signal, self._contract(signal), [message]).matching)
+    def _exclusive(self, recipient: str) -> bool:
+        """Whether the address was made for this run, so that no other mail can be there."""
+        return isinstance(self.provider, Knowing) and self.provider.exclusive(recipient)
 
     def _contract(self, signal: Signal) -> Contract:
         try:
@@ -302,10 +310,13 @@ class SignalQueue:
         return self._turns.setdefault(signal.signal_id, threading.RLock())
 
 
-def _resting(signal: Signal, now: datetime) -> bool:
-    """Whether the provider asked not to be called yet, and there is time to wait for it."""
-    until = signal.resting_until
-    return until is not None and now < until and now < signal.expires_at
+def _has_to_rest(signal: Signal, now: datetime) -> bool:
+    """Whether there is nothing to do before a later time that comes before the deadline."""
+    if now >= signal.expires_at:
+        return False
+    if not signal.checks_left:
+        return signal.history[-1].outcome is Outcome.RESERVED
+    return signal.resting_until is not None and now < signal.resting_until
 
 
 def _may_ask(signal: Signal, now: datetime) -> bool:

@@ -9,7 +9,20 @@ from typing import Literal, TypeAlias
 
 from pydantic import AwareDatetime, BaseModel, NonNegativeInt, PositiveInt
 
-__all__ = ["Cause", "Evidence", "Outcome", "Query", "Reason", "Signal", "SignalStatus", "signal_id"]
+from pytest_agentmail.mail.address import canonical
+
+__all__ = [
+    "Cause",
+    "Evidence",
+    "Missed",
+    "Outcome",
+    "Query",
+    "Reason",
+    "Signal",
+    "SignalStatus",
+    "claim_of",
+    "signal_id",
+]
 
 
 class SignalStatus(StrEnum):
@@ -68,7 +81,15 @@ class Evidence(_Record):
     @property
     def claim(self) -> str:
         """What a signal claims with it: this content in this mailbox, however often it comes."""
-        return f"{self.recipient} {self.fingerprint}"
+        return claim_of(self.recipient, self.fingerprint)
+
+
+class Missed(_Record):
+    """What is kept of a near miss."""
+
+    message_id: str
+    criterion: str
+    why: str
 
 
 class Query(_Record):
@@ -114,6 +135,12 @@ class Signal(_Record):
     """When to ask again."""
     resting_until: AwareDatetime | None = None
     """Until when the provider asked not to be called (Retry-After)."""
+    ended_at: AwareDatetime | None = None
+    """When it was decided."""
+    advice: str = ""
+    """What to do next, once it is decided; the same in every life."""
+    missed: tuple[Missed, ...] = ()
+    """What did not count when it was decided, nearest first."""
 
     @property
     def final(self) -> bool:
@@ -146,7 +173,13 @@ class Signal(_Record):
         return next((query.code for query in reversed(self.history) if query.code), None)
 
 
+def claim_of(recipient: str, fingerprint: str) -> str:
+    """The claim on this content in the mailbox of `recipient`, however that is spelled."""
+    return f"{canonical(recipient)} {fingerprint}"
+
+
 def signal_id(run_id: str, kind: str, recipient: str, newer_than: str) -> str:
-    """The id that this identity always has."""
-    digest = hashlib.sha256(f"{run_id}\n{kind}\n{recipient}\n{newer_than}".encode()).digest()
+    """The id that this identity always has, however the recipient is spelled."""
+    identity = f"{run_id}\n{kind}\n{canonical(recipient)}\n{newer_than}"
+    digest = hashlib.sha256(identity.encode()).digest()
     return "sig-" + "".join(string.ascii_lowercase[byte % 26] for byte in digest[:16])

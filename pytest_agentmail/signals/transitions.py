@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from pytest_agentmail.signals.backoff import Backoff
     from pytest_agentmail.signals.signal import Cause, Evidence, Reason, Signal
 
-__all__ = ["Answer", "Failed", "Matched", "Nothing", "Observation", "abandon", "reserve", "settle"]
+__all__ = [
+    "UNANSWERED",
+    "Answer",
+    "Failed",
+    "Matched",
+    "Nothing",
+    "Observation",
+    "abandon",
+    "reserve",
+    "settle",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,11 @@ _ANSWERS = {
     (Failed, False): Answer(SignalStatus.PROVIDER_ERROR, final=True),
 }
 
+UNANSWERED = "unanswered"
+"""The code of a check whose life died before it was answered."""
+
+_LONGEST_REST = 10 * 365 * 86400.0
+
 _OUTCOMES = {Matched: Outcome.FOUND, Nothing: Outcome.CHECKED, Failed: Outcome.ERROR}
 
 
@@ -99,15 +114,30 @@ def settle(
     else:
         changes |= _when_to_retry(signal, seen, now, backoff)
     if answer.final:
-        changes |= {"status": answer.status}
+        changes |= {"status": answer.status, "ended_at": now}
     return signal.model_copy(update=changes), answer
 
 
-def abandon(signal: Signal, now: datetime) -> Signal:
-    """`signal` ended without a further look: its last check was paid for by a life that died."""
-    last = signal.history[-1].outcome
-    status = SignalStatus.PROVIDER_ERROR if last is Outcome.ERROR else SignalStatus.EXPIRED
-    return signal.model_copy(update={"status": status, "cause": _cause(signal, now)})
+def abandon(signal: Signal, now: datetime, *, cause: Cause | None = None) -> Signal:
+    """`signal` ended without a further look.
+
+    A check that was paid for and never answered, since its life died, told nothing.
+    """
+    history = tuple(
+        query.model_copy(update={"outcome": Outcome.ERROR, "code": UNANSWERED})
+        if query.outcome is Outcome.RESERVED
+        else query
+        for query in signal.history
+    )
+    failed = bool(history) and history[-1].outcome is Outcome.ERROR
+    return signal.model_copy(
+        update={
+            "history": history,
+            "status": SignalStatus.PROVIDER_ERROR if failed else SignalStatus.EXPIRED,
+            "cause": cause or _cause(signal, now),
+            "ended_at": now,
+        }
+    )
 
 
 def _budget_left(signal: Signal, now: datetime) -> bool:
@@ -122,7 +152,9 @@ def _when_to_retry(
     signal: Signal, seen: Observation, now: datetime, backoff: Backoff
 ) -> dict[str, object]:
     asked = seen.retry_after if isinstance(seen, Failed) else None
-    resting = None if asked is None else now + timedelta(seconds=asked)
+    resting = (
+        None if asked is None else now + timedelta(seconds=min(max(asked, 0.0), _LONGEST_REST))
+    )
     pause = now + timedelta(seconds=backoff.delay(signal.kind, signal.checks))
     at = max(pause, resting or pause)
     return {"retry_at": min(at, signal.expires_at), "resting_until": resting}

@@ -69,9 +69,9 @@ class Opening:
             case Signal(evidence=Evidence() as evidence):
                 return cls.newer_than(evidence)
             case Signal(final=True):
-                return cls(at=older.expires_at, token=older.signal_id)
+                return cls(at=older.ended_at, token=older.signal_id)
         raise SettingsError(
-            f"newer_than={older!r}: expected evidence, a message, or a signal that has ended"
+            f"newer_than={_named(older)}: expected evidence, a message, or a signal that has ended"
         )
 
     def __and__(self, other: Opening) -> Opening:
@@ -83,3 +83,7 @@ class Opening:
             content=self.content + other.content,
             token=self.token + other.token,
         )
+
+
+def _named(thing: object) -> str:
+    return f"the open signal {thing.signal_id}" if isinstance(thing, Signal) else repr(thing)

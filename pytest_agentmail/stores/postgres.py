@@ -17,7 +17,7 @@ from pytest_agentmail.stores.guards import (
     known,
     retired,
 )
-from pytest_agentmail.stores.postgres_session import Session, masked_url
+from pytest_agentmail.stores.postgres_session import Session
 from pytest_agentmail.stores.protocol import (
     EffectRow,
     EventRow,
@@ -27,6 +27,7 @@ from pytest_agentmail.stores.protocol import (
     SignalRecord,
     Write,
 )
+from pytest_agentmail.stores.urls import masked_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_agentmail.errors import SettingsError, StoreCorrupt, StoreUnavailable
+from pytest_agentmail.stores.urls import masked_url
 
 try:
     import psycopg
@@ -165,14 +166,6 @@ TERMINATE = (
 
 class _NotWritten(Exception):
     """The connection was lost, and the transaction with it."""
-
-
-def masked_url(url: str) -> str:
-    """`url` without its password and its query, to be shown."""
-    scheme, _, rest = url.partition("://")
-    place = rest.partition("?")[0]
-    user, at, host = place.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}{at}{host}"
 
 
 def _value(cursor: Cursor, statement: str, *values: Any) -> Any:

@@ -9,6 +9,7 @@ Use it anywhere under ``tests/``, at collection time too. The repository root is
     def test_code(specimen: Specimen) -> None: ...
 
 ``tuned`` holds the mails that rules are tuned on, ``aside`` those kept back to judge the rules.
+Once a result of ``aside`` was seen, its mails belong into ``tuned``, and fresh ones are written.
 To add a mail, put an ``.eml`` file (LF line ends, any bytes otherwise; git never changes them)
 into one of the folders and a table of its name into the ``expected.toml`` beside it.
 """

@@ -57,6 +57,7 @@ def test_a_suite_with_fixtures_of_every_name_keeps_its_own(suite):
         "agent_run",
         "mailbox",
         "signals",
+        "ledger",
         "run_id",
         "agentmail_django",
     ]
@@ -76,7 +77,9 @@ def test_a_suite_with_one_fixture_of_ours_keeps_the_others_working(suite, theirs
     suite.makeconftest(
         f"import pytest\n@pytest.fixture(scope='session')\ndef {theirs}(): return 1\n"
     )
-    ours = {"mailbox", "agent_run", "smtp_sink", "mail_world", "signals", "run_id"} - {theirs}
+    ours = {
+        "mailbox", "agent_run", "smtp_sink", "mail_world", "signals", "ledger", "run_id",
+    } - {theirs}  # fmt: skip
     suite.makepyfile(
         f"def test_it({theirs}, {', '.join(sorted(ours))}):\n"
         f"    assert {theirs} == 1 and 1 not in [{', '.join(sorted(ours))}]"
@@ -102,6 +105,10 @@ def test_setup_plan_starts_nothing(suite):
         ("agent_run --", "A run of its own for this test: a mailbox, signals, and `drive()` for"),
         ("mailbox --", "A disposable mailbox leased to this test: `address`, `wait()`,"),
         ("signals --", "The mails this test's run expects: `expect()`, `check()`, `wait()`."),
+        (
+            "ledger --",
+            "What this test's run has done, as versioned events: `snapshot`, `append()`,",
+        ),
         ("run_id --", "The id of this test's run; no other run has it."),
         ("agentmail_django --", "Django's mail goes to the sink for this test."),
     ],

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from pytest_agentmail.errors import AmbiguousMail
 from pytest_agentmail.mail.composing import rewritten
 from pytest_agentmail.mail.content import Content
-from pytest_agentmail.mail.decoding import decode_text, decode_transfer
+from pytest_agentmail.mail.decoding import decode_text
 from pytest_agentmail.mail.extraction.languages import LANGUAGES
+from pytest_agentmail.mail.transfer import decode_transfer
 from pytest_agentmail.world import Adversary
 
 CORPUS = Path(__file__).parents[1] / "corpus"

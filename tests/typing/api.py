@@ -9,6 +9,7 @@ from pytest_agentmail import (
     AgentRun,
     CheckResult,
     Evidence,
+    Ledger,
     Mailbox,
     MailWorld,
     Message,
@@ -16,7 +17,9 @@ from pytest_agentmail import (
     Signal,
     SignalQueue,
     SignalStatus,
+    Snapshot,
 )
+from pytest_agentmail.runs.checklist import Checklist
 
 
 def mailboxes(mailbox: Mailbox) -> None:
@@ -50,3 +53,17 @@ def runs(world: MailWorld) -> None:
     with world.open_run(checks=3) as run:
         assert_type(run.drive(agent, 2), RunReport)
         assert_type(run.lease("desk@hotel.example"), Mailbox)
+
+
+def ledgers(run: AgentRun) -> None:
+    assert_type(run.ledger, Ledger)
+    assert_type(run.ledger.append("code_verified", expected_version=3), Snapshot)
+    assert_type(run.report.snapshot, Snapshot | None)
+    assert_type(run.checklist(), Checklist)
+
+    def request(address: str) -> int:
+        return len(address)
+
+    durable = run.ledger.once(request, sends_mail={"subject": "Confirm"})
+    assert_type(durable("ada@mail.test"), int)
+    assert_type(Ledger.open("sqlite:///runs.db", run_id="run-1"), Ledger)

@@ -24,6 +24,10 @@ from pytest_agentmail.settings import SETTINGS, Settings, parse, run_settings
         ("within", 90, 90.0),
         ("raises", "No", False),
         ("raises", True, True),
+        ("store", "sqlite", "sqlite"),
+        ("store", "sqlite:///runs.db", "sqlite:///runs.db"),
+        ("store", "postgresql://ada:s3cret@host/app", "postgresql://ada:s3cret@host/app"),
+        ("resume_minimum", "2", 2),
     ],
 )
 def test_reads(name, given, value):
@@ -63,6 +67,10 @@ def test_reads(name, given, value):
         ("within", None),
         ("raises", "maybe"),
         ("raises", 1),
+        ("store", "redis://host"),
+        ("store", "sqlite:///"),
+        ("store", 7),
+        ("resume_minimum", -1),
     ],
 )
 def test_refuses_and_names_value_place_and_what_is_allowed(name, given):
@@ -72,6 +80,18 @@ def test_refuses_and_names_value_place_and_what_is_allowed(name, given):
     assert str(caught.value) == (
         f"--agentmail-{name}: {given!r} is not allowed: expected {SETTINGS[name].allowed}"
     )
+
+
+def test_a_store_is_named_without_its_password():
+    with pytest.raises(SettingsError) as caught:
+        parse("store", "mysql://ada:s3cret@host/app", place="--agentmail-store")
+
+    assert str(caught.value) == (
+        "--agentmail-store: 'mysql://ada@host/app' is not allowed: expected 'memory', 'sqlite' "
+        "(a file in pytest's temporary folder), 'sqlite:///path' or "
+        "'postgresql://user@host/database'"
+    )
+    assert "s3cret" not in str(caught.value.__cause__)
 
 
 def test_every_row_has_its_field_and_every_field_its_row():
@@ -92,5 +112,5 @@ def test_a_run_has_no_settings_of_the_session():
 
     assert str(caught.value) == (
         "open_run: there is no setting 'port': "
-        "expected one of domain, address, lease, checks, within, clock, datetime, settle, own_sink, raises"
+        "expected one of domain, address, lease, checks, within, clock, datetime, settle, own_sink, raises, store, resume_minimum"
     )

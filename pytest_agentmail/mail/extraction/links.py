@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, parse_qsl
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pytest_agentmail.mail.extraction.addresses import (
     host_of,
@@ -27,7 +27,7 @@ from pytest_agentmail.mail.extraction.destinations import (
     TOKEN_KEYS,
 )
 from pytest_agentmail.mail.extraction.places import Place, in_anchors, in_lines
-from pytest_agentmail.mail.extraction.vocabulary import LINK_KINDS, terms
+from pytest_agentmail.mail.extraction.vocabulary import LINK_KINDS, Term, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from pytest_agentmail.mail.extraction.page import Page
 
 __all__ = ["find_links"]
+
+_SENTENCES = re.compile(r"[.!?;](?=\s)|[。！？；।؟]|\t")
+_ENDED = re.compile(r"(?:[.!;。！；।]|^)\s*$")
+_LABEL = 40  # characters; what stands nearer is no sentence
 
 ENOUGH = 40
 ALIKE = 4
@@ -59,12 +63,14 @@ OTHERWISE_BEFORE = {"leave": -60, "deny": -35, "aside": -28}
 SIDE_WORD = -55
 FILE = -80
 BARE = -35
+UNEXPLAINED = -12
 ONLY_SHORT_TOKEN = -8
 NO_TOKEN = -60
 LOOK_ALIKE = -30
 SHOWS_GOING_ON = 16
 DISGUISED = -80
 INSTRUCTED = -50
+QUOTED = -90
 
 
 @dataclass(slots=True)
@@ -74,6 +80,7 @@ class _Tally:
     points: int
     where: list[str] = field(default_factory=list)
     places: int = 1
+    against: Reason | None = None  # what it says wherever it is pressed
 
 
 def find_links(subject: str, sender: str, html: Page, text: Page) -> tuple[Candidate, ...]:
@@ -98,6 +105,7 @@ def find_links(subject: str, sender: str, html: Page, text: Page) -> tuple[Candi
         points = sum(reason.points for reason in reasons)
         tally = tallies.setdefault(seen.url, _Tally(seen.url, reasons, points, [], 0))
         tally.places += 1
+        tally.against = tally.against or _says_otherwise(terms(seen.text, LINK_KINDS))
         if points > tally.points:
             tally.reasons, tally.points = reasons, points
         if seen.where not in tally.where:
@@ -118,6 +126,8 @@ def _ranked(tallies: list[_Tally]) -> tuple[Candidate, ...]:
         if any(url.startswith(tally.url) and "html" not in tally.where for url in longer):
             continue  # the text part lost the end of it
         reasons = list(tally.reasons)
+        if tally.against and tally.against not in reasons:
+            reasons.append(tally.against)
         if tally.places > 1:
             reasons.append(Reason(REPEATED, "stands there more than once"))
         score = sum(reason.points for reason in reasons)
@@ -145,21 +155,30 @@ def _signs(seen: Place, parts: SplitResult, site: str) -> Iterator[Reason]:
         yield Reason(IN_HTML, "stands in the HTML part")
     if seen.ordered:
         yield Reason(INSTRUCTED, "stands beside instructions to a machine")
+    if seen.quoted:
+        yield Reason(QUOTED, "stands in a quoted mail")
     yield from _signs_of_parts(parts)
     yield from _signs_of_host(seen, parts, site)
 
 
 def _signs_of_words(seen: Place) -> Iterator[Reason]:
-    said = terms(seen.text, LINK_KINDS)
-    kinds = {term.kind: term.text for term in said}
-    otherwise = [kind for kind in SAYS_OTHERWISE if kind in kinds]
-    if otherwise and not (
-        "confirm" in kinds and otherwise == ["aside"] and said[0].kind == "confirm"
+    reasons = list(_signs_of_speech(seen))
+    yield from reasons
+    if not any(reason.points > 0 for reason in reasons) and not GOING_ON.intersection(
+        words_of(urlsplit(seen.url).path)
     ):
-        kind = otherwise[0]
-        yield Reason(SAYS_OTHERWISE[kind], f"says {kinds[kind]!r}")
+        yield Reason(UNEXPLAINED, "nothing says that it goes on")
+
+
+def _signs_of_speech(seen: Place) -> Iterator[Reason]:
+    said = terms(seen.text, LINK_KINDS)
+    kinds = {term.kind: term.text for term in reversed(said)}
+    if otherwise := _says_otherwise(said):
+        yield otherwise
     elif "confirm" in kinds:
         yield Reason(SAYS_CONFIRM, f"says {kinds['confirm']!r}")
+        if condition := _in_open_sentence(seen.before):
+            yield Reason(SAYS_OTHERWISE[condition.kind], f"is for {condition.text!r}")
     behind = terms(seen.after, LINK_KINDS)
     if behind and behind[0].kind == "confirm" and not said:
         yield Reason(CONFIRM_AFTER, f"{behind[0].text!r} stands behind it")
@@ -167,18 +186,46 @@ def _signs_of_words(seen: Place) -> Iterator[Reason]:
         yield Reason(SHOWS_GOING_ON, "shows an address that goes on")
     near = terms(seen.before, LINK_KINDS)
     if near and not said:
-        last = near[-1]
+        last = _in_last_sentence(seen.before) or near[-1]
         if last.kind == "confirm":
             yield Reason(CONFIRM_BEFORE, f"{last.text!r} stands before it")
-        elif len(seen.before) - last.end <= 40:  # noqa: PLR2004 - a label, no sentence
+        elif last.end > _begin_of_last(seen.before) or len(seen.before) - last.end <= _LABEL:
             yield Reason(OTHERWISE_BEFORE[last.kind], f"{last.text!r} stands before it")
+
+
+def _says_otherwise(said: list[Term]) -> Reason | None:
+    """What the words that are pressed say, when that is not to go on."""
+    kinds = {term.kind: term.text for term in reversed(said)}
+    otherwise = [kind for kind in SAYS_OTHERWISE if kind in kinds]
+    if not otherwise or (otherwise == ["aside"] and said[0].kind == "confirm"):
+        return None
+    return Reason(SAYS_OTHERWISE[otherwise[0]], f"says {kinds[otherwise[0]]!r}")
+
+
+def _in_last_sentence(before: str) -> Term | None:
+    """What the sentence that leads to a link is about: stopping or undoing, else going on."""
+    begin = _begin_of_last(before)
+    words = [term for term in terms(before, LINK_KINDS) if term.end > begin]
+    against = next((term for term in words if term.kind in {"deny", "leave"}), None)
+    return against or next((term for term in words if term.kind == "confirm"), None)
+
+
+def _in_open_sentence(before: str) -> Term | None:
+    """A word for stopping or undoing in a sentence that is not at its end before the link."""
+    word = None if _ENDED.search(before) else _in_last_sentence(before)
+    return word if word and word.kind != "confirm" else None
+
+
+def _begin_of_last(before: str) -> int:
+    ends = [found.end() for found in _SENTENCES.finditer(before.rstrip())]
+    return max((end for end in ends if end < len(before.rstrip())), default=0)
 
 
 def _signs_of_parts(parts: SplitResult) -> Iterator[Reason]:
     words = words_of(parts.path)
     if going_on := GOING_ON.intersection(words):
         yield Reason(GOING_ON_WORD, f"its path says {min(going_on)!r}")
-    if aside := ASIDE.intersection(words):
+    if aside := ASIDE.intersection(words) or _words_aside(words):
         yield Reason(SIDE_WORD, f"its path says {min(aside)!r}")
     if FILE_NAME.search(parts.path):
         yield Reason(FILE, "leads to a file")
@@ -200,6 +247,12 @@ def _signs_of_parts(parts: SplitResult) -> Iterator[Reason]:
         yield Reason(NO_TOKEN, "carries no token")
     if parts.path in ("", "/") and not parts.query and not parts.fragment:
         yield Reason(BARE, "leads to the front page")
+
+
+def _words_aside(words: list[str]) -> set[str]:
+    """Words of other scripts and with accents that the vocabulary knows."""
+    spoken = " ".join(word for word in words if not word.isascii())
+    return {term.text for term in terms(spoken, LINK_KINDS) if term.kind in SAYS_OTHERWISE}
 
 
 def _signs_of_host(seen: Place, parts: SplitResult, site: str) -> Iterator[Reason]:

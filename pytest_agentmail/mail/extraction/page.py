@@ -28,6 +28,7 @@ class Look(NamedTuple):
     struck: bool = False
     quoted: bool = False
     dialled: bool = False
+    indented: bool = False
 
 
 PLAIN = Look()
@@ -68,6 +69,7 @@ class Page(NamedTuple):
 
     lines: tuple[Line, ...] = ()
     anchors: tuple[Anchor, ...] = ()
+    defects: tuple[str, ...] = ()
 
     @property
     def visible_text(self) -> str:
@@ -94,7 +96,7 @@ class Page(NamedTuple):
         for anchor in self.anchors:
             start, number = max(each for each in place[anchor.line] if each[0] <= anchor.start)
             anchors.append(anchor._replace(line=number, start=anchor.start - start))
-        return Page(tuple(lines), tuple(anchors))
+        return Page(tuple(lines), tuple(anchors), self.defects)
 
 
 _LONG_LINE = 800

@@ -35,6 +35,7 @@ class Place:
     alone: bool
     shown_address: str = ""
     ordered: bool = False
+    quoted: bool = False
 
 
 def in_anchors(page: Page) -> Iterator[Place]:
@@ -56,6 +57,7 @@ def in_anchors(page: Page) -> Iterator[Place]:
             alone,
             shown[0].url if shown else _bare_host(anchor.text),
             bool(INSTRUCTION.search(line)),
+            quoted=page.lines[anchor.line].look_at(anchor.start).quoted if page.lines else False,
         )
 
 
@@ -86,6 +88,7 @@ def in_lines(page: Page, where: str) -> Iterator[Place]:
                 button=False,
                 alone=alone,
                 ordered=bool(INSTRUCTION.search(line.text)),
+                quoted=line.look_at(address.start).quoted,
             )
             end = address.end
 

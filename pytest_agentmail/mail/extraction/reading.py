@@ -6,11 +6,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_agentmail.mail.extraction.listing import mark_lists
 from pytest_agentmail.mail.extraction.noise import (
     DOMAIN_BOUND,
     INSTRUCTION,
     without_addresses,
     without_noise,
+)
+from pytest_agentmail.mail.extraction.passwords import (
+    blotted,
+    names_password_below,
+    password_alone,
+    password_given,
 )
 from pytest_agentmail.mail.extraction.shapes import Sighting, ascii_forms, sightings
 from pytest_agentmail.mail.extraction.vocabulary import (
@@ -48,10 +55,21 @@ class ReadLine:
     aims: list[Term]
     segments: list[tuple[int, int]]
     ordered: bool = False  # talks to machines
+    listed: frozenset[int] = frozenset()  # where codes start that are listed with others
 
     def segment_of(self, place: int) -> tuple[int, int]:
         """The sentence that `place` stands in."""
         return next(each for each in self.segments if each[0] <= place < each[1])
+
+    def words_beside(self, sighting: Sighting) -> list[Term]:
+        """The words of the sentence that it stands in."""
+        start, end = self.segment_of(sighting.start)
+        return [term for term in self.terms if start <= term.start < end]
+
+    def found_beside(self, sighting: Sighting) -> list[Sighting]:
+        """What else looks like a code in the sentence that it stands in."""
+        start, end = self.segment_of(sighting.start)
+        return [each for each in self.found if start <= each.start < end and each != sighting]
 
     @property
     def empty(self) -> bool:
@@ -62,19 +80,25 @@ class ReadLine:
 def read_lines(lines: Iterable[Line], bound: set[str]) -> list[ReadLine]:
     """Read `lines`; codes that a line binds to a domain are added to `bound`."""
     reads: list[ReadLine] = []
+    expected = False  # whether the line above names a password
     for line in lines:
         plain = ascii_forms(line.text)
         if found := DOMAIN_BOUND.match(plain.strip()):
             bound.add(found[1] or found[2])
             plain = ""
         clean = without_noise(plain)
-        spoken = without_addresses(plain) if clean.strip() else ""
+        spoken = without_addresses(plain)
         words = terms(spoken, CODE_KINDS)
-        seen = [
+        given = password_given(spoken, line.text)
+        if expected and not given:
+            given = password_alone(line.text)
+        if plain.strip():
+            expected = names_password_below(spoken)
+        seen = sorted(
             each
-            for each in sightings(clean, line.text, dict(line.apart))
-            if not any(t.start <= each.start and each.end <= t.end for t in words)
-        ]
+            for each in [*given, *sightings(blotted(clean, given), line.text, dict(line.apart))]
+            if each in given or not any(t.start <= each.start and each.end <= t.end for t in words)
+        )
         if len(seen) > _MOST_IN_LINE:
             seen = []
         ends = [found.end() for found in SENTENCE_END.finditer(clean)]
@@ -85,6 +109,7 @@ def read_lines(lines: Iterable[Line], bound: set[str]) -> list[ReadLine]:
         if any(INSTRUCTION.search(read.clean) for read in paragraph):
             for read in paragraph:
                 read.ordered = bool(INSTRUCTION.search(read.clean)) or len(paragraph) > 1
+    mark_lists(reads)
     return reads
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-__all__ = ["SHAPES", "Shape", "Sighting", "ascii_forms", "sightings"]
+__all__ = ["BY_NAME_ALONE", "SHAPES", "Shape", "Sighting", "ascii_forms", "sightings"]
 
 
 class Shape(NamedTuple):
@@ -29,6 +29,9 @@ class Shape(NamedTuple):
         if self.name == "prefix and digits":
             return written.rpartition("-")[2]
         return re.sub(r"[ -]", "", written) if self.joined else written
+
+
+BY_NAME_ALONE = "password"  # the shape of what words alone make a code
 
 
 class Sighting(NamedTuple):

@@ -59,6 +59,15 @@ _OFF_SCREEN = -300.0
 _BOLD = re.compile(r"bold|bolder|[6-9]00")
 _BUTTON = re.compile(r"\b(?:btn|button|cta)|(?:btn|button)\b", re.IGNORECASE)
 
+# What mail programs call the element around a quote.
+_QUOTE = re.compile(
+    r"gmail_quote|yahoo_quoted|moz-cite|protonmail_quote|zmail_extra|tutanota_quote|mail-quote"
+    r"|quoted-?text|reply-?quote|OLK_SRC_BODY|divRplyFwdMsg|OutlookMessageHeader|history_container",
+    re.IGNORECASE,
+)
+
+_CUT_DOWN = "HTML elements nested too deep were left out; the text in them was kept"
+
 _BLACK: Colour = (0, 0, 0)
 _WHITE: Colour = (255, 255, 255)
 _LINK: Colour = (0, 0, 238)
@@ -96,13 +105,15 @@ def page_of_html(html: str) -> Page:
         return Page()
     from selectolax.lexbor import LexborHTMLParser
 
-    root = LexborHTMLParser(bounded(html)).root
+    flat = bounded(html)
+    root = LexborHTMLParser(flat).root
     if root is None:  # pragma: no cover - the type says it may be, the parser never does
         return Page()
     sheet = Sheet()
     for node in root.css("style"):
         sheet.add(node.text(deep=True))
-    return _Reader(sheet, _base(root)).read(root)
+    page = _Reader(sheet, _base(root)).read(root)
+    return page if flat == html else page._replace(defects=(_CUT_DOWN,))
 
 
 def _base(root: LexborNode) -> str:
@@ -326,7 +337,7 @@ class _Cascade:
         href = (self._attributes.get("href") or "").lower()
         decorated = self._get("text-decoration") + self._get("text-decoration-line")
         quote = self._tag == "blockquote" and self._attributes.get("type") == "cite"
-        reply = "gmail_quote" in (self._attributes.get("class") or "")
+        names = f"{self._attributes.get('class') or ''} {self._attributes.get('id') or ''}"
         return Look(
             bold=bold,
             large=size >= _LARGE,
@@ -336,7 +347,8 @@ class _Cascade:
             or any(n.startswith("border") and "dashed" in v for n, v in self._declared.items())
             or (self._pixels("letter-spacing") or 0) >= 2,  # noqa: PLR2004 - pixels: set apart
             struck=around.struck or "line-through" in decorated,
-            quoted=around.quoted or quote or reply,
+            quoted=around.quoted or quote or bool(_QUOTE.search(names)),
+            indented=around.indented or self._tag == "blockquote",
             dialled=around.dialled or href.startswith(("tel:", "sms:", "callto:")),
         )
 

@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from pytest_agentmail.mail.extraction.languages import LANGUAGES
 
-__all__ = ["AGE_KINDS", "CODE_KINDS", "LINK_KINDS", "Term", "terms"]
+__all__ = [
+    "AGE_KINDS",
+    "CODE_KINDS",
+    "LINK_KINDS",
+    "PASSWORD_KINDS",
+    "QUOTE_KINDS",
+    "Term",
+    "terms",
+]
 
 # Of two words of the same length that begin at the same place, the kind named first wins.
 CODE_KINDS = (
@@ -18,6 +26,8 @@ CODE_KINDS = (
 )  # fmt: skip
 AGE_KINDS = ("old", "over", "fresh")
 LINK_KINDS = ("leave", "deny", "aside", "confirm")
+PASSWORD_KINDS = ("watchword",)
+QUOTE_KINDS = ("original", "forwarded", "reply", "wrote", "sent_by", "about")
 
 # Signs that are written above, below and around letters belong to the word.
 _TOKEN = re.compile(r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u065f\u0670\u0900-\u0dff]+")

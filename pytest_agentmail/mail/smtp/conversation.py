@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aiosmtpd.smtp import Session
 
     from pytest_agentmail.mail.smtp.engine import Engine
+    from pytest_agentmail.mail.smtp.traffic import Traffic
 
 __all__ = ["NAME", "Conversation"]
 
@@ -31,6 +32,7 @@ NAME = "agentmail"
 
 _GREETING = f"220 {NAME} ESMTP pytest_agentmail"
 _NOBODY = "<>"
+_REFUSING = (b"4", b"5")
 _MISTAKES = 10
 _PLAIN_PATH = re.compile(r"<([A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]+)>(.*)", re.DOTALL)
 
@@ -69,6 +71,8 @@ class Conversation(Connection, SMTP):
     async def push(self, status: str | bytes) -> None:
         """Answer; after a 421 the conversation is over (RFC 5321 §3.8)."""
         reply = status if isinstance(status, bytes) else status.encode(errors="surrogateescape")
+        if reply[:1] in _REFUSING and self._traffic is not None:
+            self._traffic.refuses(self, int(reply[:3]))
         await self._say(reply + b"\r\n")
         if reply.startswith(b"421"):
             raise Gone
@@ -82,11 +86,17 @@ class Conversation(Connection, SMTP):
         """What is answered instead of doing what was asked for, or MISSING."""
         if command == "RCPT" and args[0] == _NOBODY:
             return "553 5.1.3 That is no recipient"
-        if command == "MAIL" and self._traffic is not None:
-            self._traffic.sends(self)
+        if self._traffic is not None:
+            self._tell(self._traffic, command, *args)
         if self._faults is None:
             return MISSING
         return await self._strike(command, self._seen(command, *args))
+
+    def _tell(self, traffic: Traffic, command: str, *args: Any) -> None:
+        if command == "MAIL":
+            traffic.sends(self)
+        elif command == "RCPT":
+            traffic.addresses(self, args[0])
 
     def _getaddr(self, arg: str) -> tuple[str | None, str | None]:
         """The address that begins `arg`, and what follows; None twice when it is malformed."""

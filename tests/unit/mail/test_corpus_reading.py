@@ -55,8 +55,23 @@ def test_tuned_mail_is_read_right(specimen):
     assert misreadings(specimen) == []
 
 
+@pytest.mark.skipif(not load("aside"), reason="all mails were seen; fresh ones are to be written")
 def test_mail_kept_aside_is_read_right():
-    aside = load("aside")
-    share = sum(not misreadings(specimen) for specimen in aside) / len(aside)
+    count = len(load("aside"))
+    share = share_read_right()
     # Which ones are wrong is not told: rules tuned on them would judge themselves.
-    assert share >= ENOUGH, f"{share:.1%} of {len(aside)} mails"
+    assert share >= ENOUGH, f"{share:.1%} of {count} mails"
+
+
+def share_read_right() -> float:
+    """The share of mails kept aside that are read right; no local of its caller names one."""
+    verdicts = [is_read_right(specimen) for specimen in load("aside")]
+    return sum(verdicts) / len(verdicts)
+
+
+def is_read_right(specimen: Specimen) -> bool:
+    """Whether a mail is read right; also an error tells nothing but that it is not."""
+    try:
+        return not misreadings(specimen)
+    except Exception:  # noqa: BLE001 - its text would tell which mail it was
+        return False

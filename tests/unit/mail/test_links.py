@@ -186,3 +186,10 @@ def test_unicode_and_punycode_hosts_are_one():
 
 def test_a_footnote_that_nothing_mentions():
     assert text_mail("Hi\n\n[1] https://acme.example/x\n").links == ()
+
+
+def test_endless_punctuation_behind_a_link():
+    from pytest_agentmail.mail.extraction.addresses import find_addresses
+
+    (found,) = find_addresses(f"https://acme.example/x{'.' * 60}")
+    assert found.url == f"https://acme.example/x{'.' * 10}"

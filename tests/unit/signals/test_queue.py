@@ -9,6 +9,8 @@ from datetime import timedelta
 import pytest
 
 from pytest_agentmail.errors import ContractConflict, ProviderError, SettingsError
+from pytest_agentmail.mail.mailbox import Surroundings
+from pytest_agentmail.signals.contract import Contract
 from pytest_agentmail.signals.queue import SignalQueue
 from pytest_agentmail.signals.signal import Outcome, SignalStatus
 
@@ -172,13 +174,21 @@ def test_a_provider_error_is_told_apart_and_costs_a_check(asking):
     ]
 
 
-def test_a_broken_connection_is_a_provider_error_and_a_bug_is_not(asking):
-    queue = asking(ConnectionResetError())
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (ConnectionResetError(), "ConnectionResetError"),
+        (ValueError("no JSON"), "ValueError"),
+        (["what is this"], "malformed_answer"),
+        ([None], "malformed_answer"),
+        (7, "TypeError"),
+    ],
+)
+def test_whatever_goes_wrong_at_the_provider_is_its_error(asking, answer, code):
+    """B4: the result of this query cannot be trusted."""
+    queue = asking(answer)
     result = queue.check(queue.expect("verification"))
-    assert result.signal.last_error == "ConnectionResetError"
-    broken = asking(ZeroDivisionError())
-    with pytest.raises(ZeroDivisionError):
-        broken.check(broken.expect("other"))
+    assert (result.status, result.signal.last_error) == (SignalStatus.PROVIDER_ERROR, code)
 
 
 def test_the_end_of_a_failing_provider_says_since_when(asking, clock):
@@ -236,6 +246,7 @@ def test_a_check_after_the_deadline_still_looks_once(world, queue, clock):
 
 
 def test_expired_by_time_names_the_nearest_miss(world, queue, clock):
+    """B16: advice that can be acted on."""
     signal = queue.expect("verification", subject="Confirm", within=60)
     world.deliver(ADA, subject="Welcome 123456")
     clock.sleep(60)
@@ -250,6 +261,7 @@ def test_expired_by_time_names_the_nearest_miss(world, queue, clock):
 
 
 def test_expired_by_checks_is_final_at_the_last_one(queue):
+    """B16: never "check the inbox again"."""
     signal = queue.expect("verification", checks=2)
     queue.check(signal)
     result = queue.check(signal)
@@ -274,9 +286,28 @@ def test_a_check_paid_by_a_life_that_died_is_not_given_back(asking, clock, store
     with pytest.raises(KeyboardInterrupt):
         queue.check(signal)
     life = asking([])
-    result = life.check(life.expect("verification"))
-    assert (result.status, result.cause) == (SignalStatus.EXPIRED, "checks")
+    waiting = life.check(life.expect("verification"))
+    assert (waiting.status, waiting.final) == (SignalStatus.WAITING, False)
+    clock.sleep(120)
+    result = life.check(signal)
+    assert (result.status, result.final, result.cause) == ("provider_error", True, "deadline")
+    assert result.signal.last_error == "unanswered"
     assert life.provider.asked == []
+
+
+def test_a_last_check_that_is_still_under_way_is_left_to_its_life(world, asking, store, clock):
+    """I3: the other life neither ends the signal nor throws the answer away."""
+    message = world.deliver(ADA)
+    other = asking([])
+
+    class Interrupted:
+        def search(self, **_):
+            other.check(other.expect("verification"))
+            return [message]
+
+    queue = SignalQueue(Interrupted(), store, clock, run_id="run-one", mailbox=ADA, checks=1)
+    result = queue.check(queue.expect("verification"))
+    assert (result.status, result.message) == (SignalStatus.FOUND, message)
 
 
 def test_the_newest_of_several_is_taken_and_the_others_are_named(world, queue):
@@ -381,3 +412,147 @@ def test_a_provider_may_not_know_the_envelope(asking, world, envelope_to, counts
 def test_what_is_expected_of_the_subject_can_be_read(queue, subject, expected):
     """B2."""
     assert queue.expect("verification", subject=subject).expected_subject == expected
+
+
+@pytest.mark.parametrize(
+    "spelling", [ADA.upper(), "ada+x@agentmail.example", "Ada@AgentMail.example"]
+)
+def test_a_mailbox_is_one_however_it_is_spelled(world, queue, spelling):
+    """I1, B19."""
+    world.deliver(ADA)
+    first = queue.check(queue.expect("verification"))
+    again = queue.check(queue.expect("verification", mailbox=spelling))
+    assert again.signal.signal_id == first.signal.signal_id
+    assert queue.check(queue.expect("reset", mailbox=spelling)).status is SignalStatus.WAITING
+
+
+def test_an_address_of_ours_given_as_text_opens_its_window_with_the_lease(world, clock, queue):
+    world.deliver(ADA)
+    clock.sleep(5)
+    assert queue.check(queue.expect("verification", mailbox=ADA)).status is SignalStatus.FOUND
+
+
+def test_newer_than_an_ended_signal_opens_where_it_ended(world, clock, queue):
+    stale = queue.expect("verification", checks=1)
+    assert queue.check(stale).cause == "checks"
+    clock.sleep(5)
+    resent = queue.expect("verification", newer_than=stale)
+    message = world.deliver(ADA)
+    assert queue.check(resent).message is message
+
+
+def test_a_resend_counts_from_when_it_was_requested(world, clock, store, queue, mailbox):
+    """What was on its way before the request is not the answer to it."""
+    requests = []
+    asking = SignalQueue(
+        queue.provider, store, clock, run_id="run-one", mailbox=mailbox,
+        requested_at=lambda: requests[-1] if requests else None,
+    )  # fmt: skip
+    world.deliver(ADA)
+    found = asking.check(asking.expect("verification"))
+    clock.sleep(1)
+    world.deliver(ADA, body="Code: 111222")
+    clock.sleep(1)
+    requests.append(clock.now())
+    resent = asking.expect("verification", newer_than=found.evidence)
+    missed = {miss.why for miss in asking.check(resent).near_misses}
+    assert "it came 1 s before the window opened" in missed
+    newest = world.deliver(ADA, body="Code: 975310")
+    assert asking.check(resent).message is newest
+
+
+def test_an_open_signal_is_named_briefly(queue):
+    signal = queue.expect("verification")
+    with pytest.raises(SettingsError) as caught:
+        queue.expect("other", newer_than=signal)
+    assert str(caught.value) == (
+        f"newer_than=the open signal {signal.signal_id}: "
+        f"expected evidence, a message, or a signal that has ended"
+    )
+
+
+def test_another_life_says_the_same_of_the_end(world, asking, clock):
+    """B6: advice and near misses are kept with the signal."""
+    message = world.deliver(ADA, subject="Welcome")
+    queue = asking([message])
+    first = queue.check(queue.expect("verification", subject="Confirm", checks=1))
+    life = asking([message])
+    second = life.check(life.expect("verification", subject="Confirm", checks=1))
+    assert life.provider.asked == []
+    assert (second.advice, second.near_misses) == (first.advice, first.near_misses)
+    assert "Welcome" in second.advice
+
+
+def test_the_likest_subject_is_the_nearest_miss(world, queue):
+    world.deliver(ADA, subject="Confirm your acount")
+    world.deliver(ADA, subject="Weekly news")
+    result = queue.check(queue.expect("verification", subject="Confirm your account"))
+    assert result.near_misses[0].message.subject == "Confirm your acount"
+
+
+def test_advice_tells_of_all_that_was_seen_around(store, clock, queue, mailbox, world):
+    world.deliver("adda@agentmail.example", subject="Confirm 483920")
+    around = Surroundings(world.post_office.strays, ["Django keeps its mail"], ["it was refused"])
+    seeing = SignalQueue(
+        queue.provider, store, clock, run_id="run-one", mailbox=mailbox, look_around=lambda: around
+    )
+    result = seeing.check(seeing.expect("verification", checks=1))
+    assert result.advice == (
+        "Expired: the only check is used up. Something was done to this run's mail: it was "
+        "refused. See whether the app sends again after that, then request a new verification. "
+        "1 mail came for addresses that nobody has, the latest, 'Confirm ••••••', for "
+        "adda@agentmail.example: see which address the app was given. Django keeps its mail."
+    )
+
+
+def test_other_functions_are_other_criteria(queue):
+    def make(word):
+        return lambda subject: word in subject
+
+    queue.expect("verification", subject=make("Confirm"))
+    queue.expect("verification", subject=make("Confirm"))
+    with pytest.raises(ContractConflict):
+        queue.expect("verification", subject=str.istitle)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda q: q.expect("v", subject=5), "subject=5: expected a text, a compiled pattern"),
+        (lambda q: q.expect("v", within=1e300), "within=1e+300: expected seconds, more than 0"),
+        (lambda q: q.expect("v", within=True), "within=True: expected seconds, more than 0"),
+        (
+            lambda q: q.check(q.expect("v"), "because"),
+            "reason='because': expected one of first_check, scheduled, after_wakeup",
+        ),
+    ],
+)
+def test_bad_input_is_named_before_anything_is_paid(queue, call, text):
+    with pytest.raises(SettingsError, match=re.escape(text)):
+        call(queue)
+    assert sum(signal.checks for signal in queue.all()) == 0
+
+
+@pytest.mark.parametrize("rest", [float("inf"), 1e300, -5])
+def test_any_rest_that_is_asked_for_can_be_kept(asking, rest):
+    queue = asking(ProviderError("429", retry_after=rest))
+    assert queue.wait(queue.expect("verification")).status is SignalStatus.PROVIDER_ERROR
+
+
+def test_contracts_are_equal_where_they_say_the_same():
+    assert Contract("Confirm") == Contract("Confirm")
+    assert len({Contract("Confirm"), Contract("Confirm"), Contract(re.compile("Confirm"))}) == 2
+    assert Contract("Confirm") != "Confirm"
+
+
+def test_a_resend_may_be_newer_than_a_message_or_an_ended_signal(
+    world, clock, store, queue, mailbox
+):
+    asking = SignalQueue(
+        queue.provider, store, clock, run_id="run-one", mailbox=mailbox, requested_at=clock.now
+    )
+    message = world.deliver(ADA)
+    ended = asking.check(asking.expect("verification", checks=1, subject="Nothing")).signal
+    clock.sleep(1)
+    for older in (message, ended):
+        assert asking.expect("verification", newer_than=older).opens_at == clock.now()

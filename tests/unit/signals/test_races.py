@@ -79,7 +79,7 @@ def test_closing_gives_way_to_an_answer_that_was_faster(world, queue, rival, sto
     queue.check(signal)
     world.deliver(ADA)
     store.before = [lambda: rival.check(rival.expect("verification"))]
-    assert queue.close(signal).status == "found"
+    assert queue._close(signal).status == "found"
 
 
 def test_threads_of_one_life_ask_one_after_the_other(queue):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from itertools import pairwise
 
 import pytest
 
+from pytest_agentmail import world as words
 from pytest_agentmail.errors import ProviderError, UnexpectedMail
+from pytest_agentmail.providers.faulty import WakingFaultyProvider
+from pytest_agentmail.signals.queue import SignalQueue
 from pytest_agentmail.signals.signal import SignalStatus
+from pytest_agentmail.stores.memory import MemoryStore
 
 ADA = "ada@agentmail.example"
 
@@ -122,7 +127,11 @@ def test_a_clock_that_stands_still_ends_the_wait_all_the_same(clock, queue):
     clock.now = lambda: stopped
     result = queue.wait(signal)
     assert (result.status, clock.seconds) == (SignalStatus.EXPIRED, 1)
-    assert queue.close(signal) is result
+    assert queue.wait(signal) is result
+    assert result.advice.startswith(
+        "Expired: 1 s have passed, but time stood still at 2026-10-21T12:00:00+00:00: something "
+        "froze it, so no moment in between came. "
+    )
 
 
 def test_a_wait_in_a_later_life_does_not_call_its_check_the_first(asking, clock):
@@ -209,3 +218,34 @@ def test_mail_after_the_end_is_late_and_changes_nothing(world, clock, queue):
     world.deliver(ADA, subject="Welcome")
     assert queue.late(signal) == [late]
     assert queue.check(signal) is ended
+
+
+@waits
+def test_a_look_that_missed_known_mail_is_repeated_on_schedule(world, clock, queue, wait):
+    """B12: an index that is behind; the answer is not put off to the deadline."""
+    provider = WakingFaultyProvider(queue.provider, clock, [words.provider_is_stale(times=3)])
+    queue = SignalQueue(provider, MemoryStore(), clock, run_id="run-one", mailbox=ADA)
+    clock.at(1, lambda: world.deliver(ADA))
+    result = wait(queue, queue.expect("verification"))
+    assert result.status is SignalStatus.FOUND
+    assert clock.seconds < 10
+
+
+@waits
+def test_an_address_that_is_not_ours_ends_in_a_provider_error(queue, wait):
+    result = wait(queue, queue.expect("verification", mailbox="x@else.example"))
+    assert (result.status, result.signal.last_error) == ("provider_error", "no_such_mailbox")
+
+
+def test_a_task_asks_a_slow_provider_from_a_thread(asking, clock):
+    queue = asking([])
+    threads = []
+    search = queue.provider.search
+    queue.provider.search = lambda **query: (
+        threads.append(threading.current_thread()),
+        search(**query),
+    )[1]
+    wait_in_a_task(queue, queue.expect("verification", within=1))
+    assert threading.main_thread() not in threads
+    wait(queue, queue.expect("other", within=1))
+    assert threads[-1] is threading.main_thread()

@@ -34,6 +34,13 @@ class Language:
         deny: What a link says that stops or undoes it ("this was not me").
         leave: What a link says that ends or changes a subscription.
         aside: What other links say (help, terms, contact, shop).
+        watchword: Names of a password that a mail may give.
+        wrote: Ends the line above a quoted mail ("wrote").
+        original: Stands between lines above a quoted mail ("original message").
+        forwarded: Stands above a mail that is passed on, or begins its subject ("fwd").
+        reply: Begins the subject of an answer ("re").
+        sent_by: Begins the line that names who a quoted mail is from ("from").
+        about: Begins the line with the subject of a quoted mail ("subject").
     """
 
     code: str
@@ -54,3 +61,10 @@ class Language:
     deny: str = ""
     leave: str = ""
     aside: str = ""
+    watchword: str = ""
+    wrote: str = ""
+    original: str = ""
+    forwarded: str = ""
+    reply: str = ""
+    sent_by: str = ""
+    about: str = ""

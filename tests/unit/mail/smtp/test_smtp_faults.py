@@ -69,9 +69,9 @@ def test_hb_45_a_refusal_is_told_and_no_bare_timeout(run):
     ]
     result = run.signals.check(run.signals.expect("verification", checks=1))
     assert result.advice == (
-        "Expired: all 1 checks are used up. No mail came to the address, but something was done to "
-        "it: the sink refused 1 mail: 550 5.1.1 No such mailbox here (at RCPT). See whether the "
-        "app sends again after that, then request a new verification."
+        "Expired: the only check is used up. Something was done to this run's mail: the sink "
+        "refused 1 mail: 550 5.1.1 No such mailbox here (at RCPT). See whether the app sends again "
+        "after that, then request a new verification."
     )
 
 
