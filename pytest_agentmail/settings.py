@@ -1,12 +1,12 @@
 """Every setting in one table: what it is called, what it may be, where it may be given.
 
 The command line, the ini twins, the `agentmail` marker and `MailWorld.open_run` are all made from
-this table; so are the errors. A new setting is one more field of `Settings` and one entry here.
+this table; so are the errors. A new setting is one more row of it, and one field of `Settings`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,32 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Setting", "Settings", "parse", "run_settings"]
 
 
-class Settings(NamedTuple):
-    """All settings, valid and complete."""
-
-    host: str = "127.0.0.1"
-    port: int = 0
-    tls: str = "off"
-    auth: str = "off"
-    size_limit: int = 64 * 1024 * 1024
-    domain: str = "agentmail.example"
-    address: str = "unique"
-    lease: float = 3600.0
-    checks: int = 10
-    within: float = 120.0
-    clock: str = "real"
-    datetime: bool = True
-    settle: float = 0.5
-    own_sink: bool = False
-    raises: bool = True
-    store: str = "memory"
-    resume_minimum: int = 0
-
-
 class Setting(NamedTuple):
     """One row of the table."""
 
     name: str
+    default: Any
+    type: Literal["string", "int", "float", "bool"]
+    """What it is in an ini file whose values have types."""
     read: Callable[[Any], Any]
     """Turns what was given (a string, or the value itself) into the value, or raises."""
     allowed: str
@@ -125,6 +106,8 @@ SETTINGS = {
     for setting in (
         Setting(
             "host",
+            "127.0.0.1",
+            "string",
             _host,
             "a host name or IP address without port",
             "Interface the SMTP sink listens on.",
@@ -133,6 +116,8 @@ SETTINGS = {
         ),
         Setting(
             "port",
+            0,
+            "int",
             _whole(0, _HIGHEST_PORT),
             f"a whole number from 0 (any free port) to {_HIGHEST_PORT}",
             "Port the SMTP sink listens on; 0 for any free one.",
@@ -141,6 +126,8 @@ SETTINGS = {
         ),
         Setting(
             "tls",
+            "off",
+            "string",
             _one_of("off", "starttls", "implicit"),
             "'off', 'starttls' (offered) or 'implicit' (spoken from the start)",
             "Whether and how the SMTP sink speaks TLS; needs the extra 'tls'.",
@@ -149,6 +136,8 @@ SETTINGS = {
         ),
         Setting(
             "auth",
+            "off",
+            "string",
             _one_of("off", "optional", "required"),
             "'off', 'optional' (any username and password) or 'required' (smtp_sink's)",
             "Whether the SMTP sink lets clients log in.",
@@ -157,6 +146,8 @@ SETTINGS = {
         ),
         Setting(
             "size_limit",
+            64 * 1024 * 1024,
+            "int",
             _whole(1, float("inf")),
             "a whole number of bytes, 1 or more",
             "Bytes of the largest mail the SMTP sink takes.",
@@ -165,6 +156,8 @@ SETTINGS = {
         ),
         Setting(
             "domain",
+            "agentmail.example",
+            "string",
             _domain,
             "a domain name such as 'agentmail.example'",
             "Domain of the leased addresses.",
@@ -172,20 +165,40 @@ SETTINGS = {
         ),
         Setting(
             "address",
+            "unique",
+            "string",
             _one_of("unique", "stable"),
             "'unique' (never the same again) or 'stable' (derived from the test's id)",
             "How the address of a run is made.",
         ),
-        Setting("lease", _seconds, "seconds, more than 0", "Seconds a mailbox is leased for."),
+        Setting(
+            "lease",
+            3600.0,
+            "float",
+            _seconds,
+            "seconds, more than 0",
+            "Seconds a mailbox is leased for.",
+        ),
         Setting(
             "checks",
+            10,
+            "int",
             _whole(1, float("inf")),
             "a whole number, 1 or more",
             "Most questions one signal may ask.",
         ),
-        Setting("within", _seconds, "seconds, more than 0", "Seconds until a signal expires."),
+        Setting(
+            "within",
+            120.0,
+            "float",
+            _seconds,
+            "seconds, more than 0",
+            "Seconds until a signal expires.",
+        ),
         Setting(
             "clock",
+            "real",
+            "string",
             _one_of("real", "virtual"),
             "'real' or 'virtual' (waiting takes no time)",
             "Whose time a run follows.",
@@ -193,12 +206,16 @@ SETTINGS = {
         ),
         Setting(
             "datetime",
+            True,
+            "bool",
             _yes_or_no,
             "true or false",
             "Whether datetime.now() follows the virtual clock while an agent is driven.",
         ),
         Setting(
             "settle",
+            0.5,
+            "float",
             _seconds,
             "seconds, more than 0",
             "Real seconds to wait at most for the mail of an effect.",
@@ -206,18 +223,24 @@ SETTINGS = {
         ),
         Setting(
             "own_sink",
+            False,
+            "bool",
             _yes_or_no,
             "true or false",
             "Whether a run has an SMTP sink of its own, which faults before RCPT need.",
         ),
         Setting(
             "raises",
+            True,
+            "bool",
             _yes_or_no,
             "true or false",
             "Whether drive() raises the agent's own exception, or keeps it in the report.",
         ),
         Setting(
             "store",
+            "memory",
+            "string",
             _store,
             "'memory', 'sqlite' (a file in pytest's temporary folder), 'sqlite:///path' or "
             "'postgresql://user@host/database'",
@@ -227,6 +250,8 @@ SETTINGS = {
         ),
         Setting(
             "resume_minimum",
+            0,
+            "int",
             _whole(0, float("inf")),
             "a whole number, 0 or more",
             "Checks that must be left for a run to be resumed.",
@@ -234,7 +259,27 @@ SETTINGS = {
     )
 }
 
-assert set(SETTINGS) == set(Settings._fields)
+
+class Settings(NamedTuple):
+    """All settings, valid and complete."""
+
+    host: str = SETTINGS["host"].default
+    port: int = SETTINGS["port"].default
+    tls: str = SETTINGS["tls"].default
+    auth: str = SETTINGS["auth"].default
+    size_limit: int = SETTINGS["size_limit"].default
+    domain: str = SETTINGS["domain"].default
+    address: str = SETTINGS["address"].default
+    lease: float = SETTINGS["lease"].default
+    checks: int = SETTINGS["checks"].default
+    within: float = SETTINGS["within"].default
+    clock: str = SETTINGS["clock"].default
+    datetime: bool = SETTINGS["datetime"].default
+    settle: float = SETTINGS["settle"].default
+    own_sink: bool = SETTINGS["own_sink"].default
+    raises: bool = SETTINGS["raises"].default
+    store: str = SETTINGS["store"].default
+    resume_minimum: int = SETTINGS["resume_minimum"].default
 
 
 def parse(name: str, value: Any, *, place: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 from pytest_agentmail.errors import SettingsError
 
@@ -59,6 +59,9 @@ Adversary: TypeAlias = Literal[
 class Word:
     """A value that prints as the code that makes it."""
 
+    word: ClassVar[str]
+    """What it is called in `world`."""
+
     def __repr__(self) -> str:
         needed, named = [], []
         for each in fields(self):
@@ -67,13 +70,13 @@ class Word:
                 needed.append(repr(value))
             elif value != each.default:
                 named.append(f"{each.name}={value!r}")
-        return f"world.{_WORDS[type(self)]}({', '.join(needed + named)})"
+        return f"world.{self.word}({', '.join(needed + named)})"
 
 
 def _need(word: Word, name: str, allowed: str, *, met: bool) -> None:
     if not met:
         value = getattr(word, name)
-        raise SettingsError(f"world.{_WORDS[type(word)]}({name}={value!r}): expected {allowed}")
+        raise SettingsError(f"world.{word.word}({name}={value!r}): expected {allowed}")
 
 
 def _seconds(word: Word, name: str) -> None:
@@ -100,6 +103,8 @@ class MailArrives(Word):
     signal. `run` says whose mail it is, though it comes to this run's mailbox: "this", that of an
     "other" run that goes on, or of an "earlier" one that has ended.
     """
+
+    word: ClassVar[str] = "mail_arrives"
 
     after: float = 0.0
     code: str | None = "204815"
@@ -141,6 +146,8 @@ class _NthMail(MailFault):
 class MailDelayed(_NthMail):
     """The nth mail of the run can be found only `seconds` after it was accepted."""
 
+    word: ClassVar[str] = "mail_delayed"
+
     seconds: float
 
     def __post_init__(self) -> None:
@@ -151,6 +158,8 @@ class MailDelayed(_NthMail):
 @dataclass(frozen=True, repr=False)
 class MailDuplicated(_NthMail):
     """The nth mail is delivered `copies` times, `apart` seconds from one to the next."""
+
+    word: ClassVar[str] = "mail_duplicated"
 
     copies: int = 2
     apart: float = 0.0
@@ -164,6 +173,8 @@ class MailDuplicated(_NthMail):
 @dataclass(frozen=True, repr=False)
 class MailDropped(MailFault):
     """The first `n` mails are accepted and lost."""
+
+    word: ClassVar[str] = "mail_dropped"
 
     n: int = 1
 
@@ -179,15 +190,21 @@ class MailDropped(MailFault):
 class MailReordered(_NthMail):
     """The nth mail becomes visible right after the one that follows it."""
 
+    word: ClassVar[str] = "mail_reordered"
+
 
 @dataclass(frozen=True, repr=False)
 class MailMisdelivered(_NthMail):
     """The nth mail is delivered to an address that is not the run's."""
 
+    word: ClassVar[str] = "mail_misdelivered"
+
 
 @dataclass(frozen=True, repr=False)
 class MailAdversarial(_NthMail):
     """The nth mail is rewritten by somebody who wants to mislead its reader."""
+
+    word: ClassVar[str] = "mail_adversarial"
 
     kind: Adversary
 
@@ -216,6 +233,8 @@ class SmtpFault(Word):
 class SmtpRefuses(SmtpFault):
     """The sink answers `code` (4xx or 5xx, RFC 5321 §4.2.1), so many times."""
 
+    word: ClassVar[str] = "smtp_refuses"
+
     code: int
 
     def __post_init__(self) -> None:
@@ -232,6 +251,8 @@ class SmtpSlow(SmtpFault):
     They are real seconds under any clock: a client waits for them on its socket.
     """
 
+    word: ClassVar[str] = "smtp_slow"
+
     seconds: float
     at: Command = field(default="DATA", kw_only=True)
 
@@ -244,6 +265,8 @@ class SmtpSlow(SmtpFault):
 @dataclass(frozen=True, repr=False)
 class SmtpDropsConnection(SmtpFault):
     """The sink hangs up, so many times; `before_reply` after it has stored the mail."""
+
+    word: ClassVar[str] = "smtp_drops_connection"
 
     at: Command = field(default="DATA", kw_only=True)
 
@@ -264,6 +287,8 @@ class ProviderFault(Word):
 class ProviderFails(ProviderFault):
     """Searches fail with `code`: so many times, or for so many seconds from the first on."""
 
+    word: ClassVar[str] = "provider_fails"
+
     code: str
     times: int | None = None
     for_: float | None = None
@@ -282,6 +307,8 @@ class ProviderFails(ProviderFault):
 class ProviderRateLimits(ProviderFault):
     """Searches are refused with 429 and the wish not to be called for `retry_after` seconds."""
 
+    word: ClassVar[str] = "provider_rate_limits"
+
     retry_after: float
     times: int = 1
 
@@ -294,6 +321,8 @@ class ProviderRateLimits(ProviderFault):
 class ProviderLags(ProviderFault):
     """Mail is found only `seconds` after it became visible."""
 
+    word: ClassVar[str] = "provider_lags"
+
     seconds: float
 
     def __post_init__(self) -> None:
@@ -303,6 +332,8 @@ class ProviderLags(ProviderFault):
 @dataclass(frozen=True, repr=False)
 class ProviderTimesOut(ProviderFault):
     """Searches take `seconds` and then fail with "timeout", so many times."""
+
+    word: ClassVar[str] = "provider_times_out"
 
     seconds: float = 0.0
     times: int = 1
@@ -316,6 +347,8 @@ class ProviderTimesOut(ProviderFault):
 class ProviderIsStale(ProviderFault):
     """Searches give what the search before them gave, so many times."""
 
+    word: ClassVar[str] = "provider_is_stale"
+
     times: int = 1
 
     def __post_init__(self) -> None:
@@ -326,6 +359,8 @@ class ProviderIsStale(ProviderFault):
 class ProviderOmitsBodies(ProviderFault):
     """Searches give mail without its body, so many times; `fetch` gives it whole."""
 
+    word: ClassVar[str] = "provider_omits_bodies"
+
     times: int = 1
 
     def __post_init__(self) -> None:
@@ -335,6 +370,8 @@ class ProviderOmitsBodies(ProviderFault):
 @dataclass(frozen=True, repr=False)
 class ProviderBreaks(ProviderFault):
     """Searches answer with something that cannot be read, so many times."""
+
+    word: ClassVar[str] = "provider_breaks"
 
     times: int = 1
 
@@ -359,9 +396,3 @@ provider_times_out = ProviderTimesOut
 provider_is_stale = ProviderIsStale
 provider_omits_bodies = ProviderOmitsBodies
 provider_breaks = ProviderBreaks
-
-_WORDS: dict[type[Word], str] = {
-    value: name
-    for name, value in list(globals().items())
-    if name in __all__ and name.islower() and isinstance(value, type)
-}

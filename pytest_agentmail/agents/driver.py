@@ -24,6 +24,9 @@ class Outcome(NamedTuple):
 def live(agent: Callable[..., Any], *args: Any, **kwargs: Any) -> Outcome:
     """Call `agent` once, in this thread; a coroutine gets a fresh event loop.
 
+    An agent that exits (`sys.exit`) has ended, as one that raises has. What a person or pytest
+    stops, by KeyboardInterrupt or by an outcome such as `pytest.skip`, goes on to whoever called.
+
     Raises:
         AgentMailError: An event loop is running in this thread.
     """
@@ -37,7 +40,7 @@ def live(agent: Callable[..., Any], *args: Any, **kwargs: Any) -> Outcome:
         if inspect.isawaitable(result):
             with asyncio.Runner() as runner:
                 result = runner.run(_awaited(result))
-    except Exception as error:  # noqa: BLE001  (whatever the agent raises is what came of it)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever it raises came of it)
         return Outcome(None, error)
     return Outcome(result, None)
 

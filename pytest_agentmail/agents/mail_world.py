@@ -11,6 +11,7 @@ from pytest_agentmail.agents.run import AgentRun
 from pytest_agentmail.agents.stillness import Stillness
 from pytest_agentmail.agents.timing import timing
 from pytest_agentmail.clock.real import RealClock
+from pytest_agentmail.errors import AgentMailError
 from pytest_agentmail.mail.acceptance import AcceptanceLog, Underway
 from pytest_agentmail.mail.address import random_letters
 from pytest_agentmail.mail.post_office import RUN_PREFIX, PostOffice
@@ -42,6 +43,7 @@ class MailWorld:
         hints: Each tells, when a wait failed, what may keep mail away, or None.
         directory: Gives the folder for what has to be a file (the sink's CA certificate, plain
             `sqlite`); a temporary one unless given.
+        current_test: Tells which test runs; runs opened without a name are its.
     """
 
     def __init__(
@@ -50,12 +52,14 @@ class MailWorld:
         *,
         hints: Sequence[Callable[[], str | None]] = (),
         directory: Callable[[], Path] | None = None,
+        current_test: Callable[[], str] = str,
     ) -> None:
         self.settings: Settings = settings or Settings()
         """What holds for runs that do not say otherwise."""
         self.clock: RealClock = RealClock()
         """The time of the world."""
         self._hints = hints
+        self._current_test = current_test
         self._post_office = PostOffice(self.clock, self.settings.domain)
         self._directory = directory
         self._belongings = ExitStack()
@@ -87,13 +91,16 @@ class MailWorld:
 
         Args:
             history: What the world does in it; played under the virtual clock.
-            test: The name under which mail that comes too late is reported.
+            test: The name under which mail that comes too late is reported, and from which stable
+                addresses come; the test that runs unless given.
             **settings: As the `agentmail` marker's.
 
         Raises:
             SettingsError: A setting is unknown or not allowed.
-            AgentMailError: On leaving: something planned for the run never happened.
+            AgentMailError: The world is not started. On leaving: a fault planned for the run never
+                struck.
         """
+        __tracebackhide__ = True
         if history is not None:
             settings.setdefault("clock", "virtual")
         with self.new_run(test=test, **settings) as run:
@@ -105,6 +112,11 @@ class MailWorld:
     @contextmanager
     def new_run(self, *, test: str = "", **settings: Any) -> Iterator[AgentRun]:
         """As `open_run`, for those who call `conclude` by themselves."""
+        if not self.sink.running:
+            raise AgentMailError(
+                "the world is not started, so no mail could come; "
+                "open runs inside `with MailWorld() as world:`"
+            )
         run_id = RUN_PREFIX + random_letters()
         all_settings = self.settings._replace(**run_settings(settings, place="open_run"))
         store = self._stores.at(all_settings.store)
@@ -123,7 +135,7 @@ class MailWorld:
                 store=store,
                 mail_log=AcceptanceLog(self._post_office, self._under_way, own),
                 timing=time,
-                test=test or run_id,
+                test=test or self._current_test() or run_id,
                 hints=[*self._hints, *time.hints],
             )
             try:

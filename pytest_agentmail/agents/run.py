@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.agents.auditing import measured, recorded, seen
@@ -17,7 +18,7 @@ from pytest_agentmail.errors import AgentMailError, BudgetExceeded, SettingsErro
 from pytest_agentmail.mail.address import Address, random_letters, stable_address, unique_address
 from pytest_agentmail.mail.composing import written
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
-from pytest_agentmail.mail.post_office import RUN_PREFIX
+from pytest_agentmail.mail.post_office import RUN_PREFIX, has_ended
 from pytest_agentmail.providers.faulty import WakingFaultyProvider
 from pytest_agentmail.providers.sink import SinkProvider
 from pytest_agentmail.runs.checklist import answered
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from pytest_agentmail.world import MailArrives, Origin
 
 __all__ = ["AgentRun"]
+
+_STRAYS_SHOWN = 200
+"""How many of the latest are looked at to explain a failed wait."""
 
 
 class AgentRun:
@@ -79,11 +83,14 @@ class AgentRun:
         self._hints = hints
         self._mail = post_office.open(run_id)
         self._leased: list[Mailbox] = []
+        self._closed = False
         self._books = Bookkeeping(store, run_id, self.clock, mail_log, settings.resume_minimum)
         self._seen_at_end: list[MailSeen] | None = None
         self._lives = 0
         self._outcome: Outcome | None = None
-        self._playing: Playing | None = None
+        virtual = timing.virtual
+        self._playing = None if virtual is None else Playing(virtual, self._write)
+        self._plays = False
         self._other_runs: dict[str, str] = {}
         self.mailbox: Mailbox = self.lease()
         """The first mailbox leased to this run."""
@@ -105,7 +112,9 @@ class AgentRun:
             on_expect=self._on_expect,
         )
         """The mails this run expects."""
-        self.tools: Tools = Tools(self.clock, self._mail, settings.settle, self._on_effect)
+        self.tools: Tools = Tools(
+            self.clock, self._mail, settings.settle, self._on_effect, self._refuse_if_closed
+        )
         """Wraps the tools an agent calls."""
 
     def __repr__(self) -> str:
@@ -121,7 +130,9 @@ class AgentRun:
 
         Raises:
             SettingsError: The address is no address, or is leased already.
+            AgentMailError: The run has ended.
         """
+        self._refuse_if_closed()
         mailbox = Mailbox(
             self._new_address() if address is None else _checked(address),
             run_id=owned_by or self.run_id,
@@ -147,13 +158,14 @@ class AgentRun:
         An `async` agent gets a fresh event loop.
 
         Raises:
-            AgentMailError: An event loop is running; use `drive_async`.
+            AgentMailError: The run has ended, or an event loop is running; use `drive_async` then.
             BudgetExceeded: The run was driven before, and has fewer checks left than the setting
                 `resume_minimum` says; the agent was not called.
-            Exception: What the agent raised, unless the setting `raises` is off. The report is its
-                `agentmail_report`.
+            Exception: What the agent raised, SystemExit too, unless the setting `raises` is off.
+                The report is its `agentmail_report`.
         """
         __tracebackhide__ = True
+        self._refuse_if_closed()
         with self._timing.driven():
             self._outcome = self._live(agent, *args, **kwargs)
         report = self.report
@@ -164,7 +176,11 @@ class AgentRun:
         return report
 
     async def drive_async(self, agent: Callable[..., Any], *args: Any, **kwargs: Any) -> RunReport:
-        """As `drive`, from an async test: the agent runs in a thread and loop of its own."""
+        """As `drive`, from an async test: the agent runs in a thread and loop of its own.
+
+        A thread cannot be stopped: where the call is cancelled, or times out, the agent runs on.
+        Once the run has ended, what it does through the run is refused with an `AgentMailError`.
+        """
         return await asyncio.to_thread(self.drive, agent, *args, **kwargs)
 
     def mail_fault(self, *faults: MailFault | SmtpFault) -> None:
@@ -205,24 +221,31 @@ class AgentRun:
     def play(self, history: MailHistory) -> None:
         """Let this happen in the run: mail arrives from its first request or signal on.
 
+        Where the run has begun, its times count from now on. A further history adds to the first.
+
         Raises:
             SettingsError: Mail is to arrive, and the run's clock is the real one.
         """
-        self.mail_fault(*history.mail_faults)
-        self.provider_fault(*history.provider_faults)
+        self._refuse_if_closed()
         if history.arrivals:
-            if self._timing.virtual is None:
+            if self._playing is None:
                 raise SettingsError(
                     f"{history!r} needs the virtual clock: agentmail(clock='virtual')"
                 )
-            self._playing = Playing(history.arrivals, self._timing.virtual, self._write)
+            self._plays = True
+            self._playing.add(history.arrivals)
+        self.mail_fault(*history.mail_faults)
+        self.provider_fault(*history.provider_faults)
 
     def conclude(self) -> None:
-        """Make sure that everything planned for the run has happened.
+        """Make sure that every fault planned for the run has struck.
+
+        Mail of a history that was still to arrive is no error: an agent may be done before it.
 
         Raises:
             AgentMailError: A fault never struck.
         """
+        __tracebackhide__ = True
         idle = [*self._mail.pending(), *self.provider.pending()]
         if idle:
             listed = ", ".join(map(repr, idle))
@@ -279,15 +302,19 @@ class AgentRun:
         return answered(recorded(self.run_id, books, signals, self._seen(), self._lives))
 
     def close(self) -> None:
-        """End the run's leases; its mail stays readable."""
+        """End the run's leases; its mail stays readable, and all else is refused."""
+        self._closed = True
         if self._playing is not None:
             self._playing.stop()
         try:
             if self._books.reader is not None:
                 self._seen_at_end = self._seen()
         finally:
-            for run_id in {self.run_id, *(mailbox.run_id for mailbox in self._leased)}:
-                self._post_office.release(run_id, test=self._test)
+            self._post_office.release(self._leased, test=self._test)
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise has_ended(self.run_id)
 
     def _seen(self) -> list[MailSeen]:
         """What is in the run's mailboxes; whose it is can be told only while they are leased."""
@@ -301,14 +328,14 @@ class AgentRun:
         ]
 
     def _on_expect(self) -> None:
+        self._refuse_if_closed()
         if self._playing is not None:
             self._playing.on_signal()
 
     def _on_effect(self) -> bool:
-        if self._playing is None:
-            return True
-        self._playing.on_request()
-        return False
+        if self._playing is not None:
+            self._playing.on_request()
+        return not self._plays
 
     def _write(self, number: int, arrival: MailArrives) -> None:
         raw = written(arrival, self._address_of(arrival.run), number)
@@ -320,21 +347,27 @@ class AgentRun:
             return self.mailbox.address
         if origin not in self._other_runs:
             run_id = RUN_PREFIX + random_letters()
-            self._other_runs[origin] = self.lease(owned_by=run_id).address
+            mailbox = self.lease(owned_by=run_id)
+            self._other_runs[origin] = mailbox.address
             if origin == "earlier":
-                self._post_office.release(run_id, test=run_id)
+                self._post_office.release([mailbox], test=run_id)
         return self._other_runs[origin]
 
     def _look_around(self) -> Surroundings:
         hints = (hint() for hint in self._hints)
         return Surroundings(
-            self._post_office.strays, [hint for hint in hints if hint], self._mail.happened()
+            self._post_office.strays[-_STRAYS_SHOWN:],
+            [hint for hint in hints if hint],
+            self._mail.happened(),
         )
 
     def _new_address(self) -> str:
         if self._settings.address == "unique":
             return unique_address(self._settings.domain)
-        return stable_address(f"{self._test}\n{len(self._leased)}", self._settings.domain)
+        # A test may have several runs open at once; each takes the next address that is free.
+        numbers = count(len(self._leased))
+        stable = (stable_address(f"{self._test}\n{n}", self._settings.domain) for n in numbers)
+        return next(address for address in stable if self._post_office.holder(address) is None)
 
 
 def _checked(address: str) -> str:

@@ -40,6 +40,10 @@ def timing(settings: Settings, real: RealClock) -> Timing:
     from pytest_agentmail.clock.driven import driving
     from pytest_agentmail.clock.sharing import clock_at_hand, loops_follow
 
+    if settings.datetime:
+        from pytest_agentmail.clock.frozen import warm
+
+        warm()
     clock = clock_at_hand()
     driven = partial(driving, clock, datetime=settings.datetime)
     return Timing(clock, driven, clock, partial(loops_follow, clock), ())

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import re
 import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from pytest_agentmail.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
     from datetime import datetime
 
     from pytest_agentmail.clock.real import RealClock
@@ -24,6 +25,8 @@ __all__ = ["CallCount", "Tools"]
 
 Tool = TypeVar("Tool", bound="Callable[..., Any]")
 
+_RESERVED = frozenset({"check", "ledger", "sleep", "lease", "smtp.data"})
+"""The steps that a run takes by itself."""
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -44,6 +47,7 @@ class Tools:
         mail: What was accepted for the run.
         settle: Real seconds for which the mail of an effect is awaited at most.
         on_effect: Told of each effect that asks for mail; tells whether an app will send it.
+        may_go_on: Raises where no step may be taken any more.
     """
 
     def __init__(
@@ -52,9 +56,11 @@ class Tools:
         mail: RunMail,
         settle: float,
         on_effect: Callable[[], bool] = lambda: True,
+        may_go_on: Callable[[], object] = lambda: None,
     ) -> None:
         self._clock = clock
         self._on_effect = on_effect
+        self._may_go_on = may_go_on
         self._mail = mail
         self._settle = settle
         self._lock = threading.Lock()
@@ -84,7 +90,8 @@ class Tools:
         """`tool`, known to the world under `name`; without `tool`, a decorator.
 
         Sync and async functions, bound methods and callable objects keep their name, docstring,
-        signature and annotations.
+        signature and annotations. A call is completed when it returned, or when what it gave has
+        been awaited.
 
         Args:
             tool: What the agent calls.
@@ -94,27 +101,39 @@ class Tools:
             sends_mail: Whether a mail is to be expected after the effect.
 
         Raises:
-            SettingsError: The tool cannot be called, or the name cannot be one.
+            SettingsError: The tool cannot be called, or the name cannot be one or is that of a
+                step of the run itself (check, ledger, lease, sleep, smtp.data).
         """
         if tool is None:
             return functools.partial(self.wrap, name=name, effect=effect, sends_mail=sends_mail)
         if not callable(tool):
             raise SettingsError(f"{tool!r} is no tool: expected something that can be called")
         called = _checked(name or str(getattr(tool, "__name__", type(tool).__name__)))
-        step = functools.partial(self._step, called, awaits_mail=effect and sends_mail)
+        counted = functools.partial(self._counted, called, awaits_mail=effect and sends_mail)
+        in_progress = functools.partial(self._clock.hold, f"step {called} is in progress")
+
+        async def finished(result: Awaitable[Any], ending: ExitStack) -> Any:
+            with ending, in_progress():
+                return await result
 
         if _is_async(tool):
 
             @functools.wraps(tool)
             async def wrapped(*args: Any, **kwargs: Any) -> Any:
-                with step():
+                with counted(), in_progress():
                     return await tool(*args, **kwargs)
         else:
 
             @functools.wraps(tool)
             def wrapped(*args: Any, **kwargs: Any) -> Any:
-                with step():
-                    return tool(*args, **kwargs)
+                with ExitStack() as ending:
+                    ending.enter_context(counted())
+                    with in_progress():
+                        result = tool(*args, **kwargs)
+                    if not _is_to_be_awaited(result):
+                        return result
+                    rest = finished(result, ending.pop_all())
+                return asyncio.ensure_future(rest) if asyncio.isfuture(result) else rest
 
         return wrapped
 
@@ -128,15 +147,15 @@ class Tools:
             }
 
     @contextmanager
-    def _step(self, name: str, *, awaits_mail: bool) -> Iterator[None]:
+    def _counted(self, name: str, *, awaits_mail: bool) -> Iterator[None]:
+        self._may_go_on()
         with self._lock:
             self._attempted[name] += 1
         before = len(self._mail.sent)
         if awaits_mail:
             self.requested_at = self._clock.now()
         try:
-            with self._clock.hold(f"step {name} is in progress"):
-                yield
+            yield
         finally:
             if awaits_mail and self._on_effect():
                 hold = self._clock.hold(f"the mail that {name} causes is awaited", self._settle)
@@ -148,7 +167,17 @@ class Tools:
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise SettingsError(f"{name!r} is no name of a step: expected letters, digits, _ . and -")
+    if name in _RESERVED:
+        raise SettingsError(
+            f"a tool cannot be called {name!r}, which is a step of the run itself: give it another "
+            f"name= (not {', '.join(sorted(_RESERVED))})"
+        )
     return name
+
+
+def _is_to_be_awaited(result: Any) -> bool:
+    """Whether a step goes on in what its tool gave; not in what is to be used in `async with`."""
+    return inspect.isawaitable(result) and not hasattr(result, "__aenter__")
 
 
 def _is_async(tool: Any) -> bool:

@@ -70,6 +70,7 @@ def driving(
     Raises:
         ClockError: `datetime` is frozen by somebody else.
     """
+    __tracebackhide__ = True
     scope = Scope(clock, drives=True)
     with ExitStack() as stack:
         # Last of all, for other drives: the end of our freeze lays bare what they cover.

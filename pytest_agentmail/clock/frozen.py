@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentmail.errors import ClockError
@@ -80,8 +81,11 @@ def frozen_by_us() -> bool:
     return _bridge.factory is not None
 
 
+@cache
 def warm() -> None:
     """Spend once what the first freeze costs: importing freezegun, and its scan of all modules."""
+    if frozen_by() is not None:
+        return
     from freezegun import freeze_time
 
     freezer = freeze_time(ignore=list(_IGNORE))
@@ -96,6 +100,7 @@ def following(clock: VirtualClock) -> Iterator[None]:
     Raises:
         ClockError: They follow something else already.
     """
+    __tracebackhide__ = True
     _bridge.start(clock)
     try:
         yield
@@ -115,13 +120,14 @@ class _Bridge:
         self._users = 0
 
     def start(self, clock: VirtualClock) -> None:
+        __tracebackhide__ = True
         with self._lock:
             if self._clock is None:
                 self._freeze(clock)
             elif self._clock is not clock:
                 raise ClockError(
-                    "two virtual clocks would set `datetime` at once; give both runs the same"
-                    " clock, or mark one of the tests agentmail(datetime=False)"
+                    "two virtual clocks would set `datetime` at once; drive one run after the"
+                    " other, or open one of them with datetime=False"
                 )
             self._users += 1
 
@@ -135,12 +141,12 @@ class _Bridge:
                 self._clock = self._freezer = self.factory = None
 
     def _freeze(self, clock: VirtualClock) -> None:
+        __tracebackhide__ = True
         if (other := frozen_by()) is not None:
             raise ClockError(
                 f"`datetime` is frozen by {other}, and the virtual clock of pytest_agentmail would"
-                f" set it, too. Drop the freeze, and have the clock start at its time:"
-                f" VirtualClock(start=…); or mark the test agentmail(datetime=False), which leaves"
-                f" `datetime` to {other}; or agentmail(clock='real')"
+                f" set it, too. Drop the freeze; or mark the test agentmail(datetime=False), which"
+                f" leaves `datetime` to {other}; or agentmail(clock='real')"
             )
         from freezegun import freeze_time
 

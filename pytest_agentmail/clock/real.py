@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager, nullcontext, suppress
 
+from pytest_agentmail.clock.timers import timers
 from pytest_agentmail.clock.wall import WALL
 
 __all__ = ["NoHold", "RealClock"]
@@ -74,7 +75,7 @@ class RealClock:
 
 
 async def _told(wakeup: Future[None], seconds: float) -> None:
-    """Return when `wakeup` is done, or `seconds` have passed for a thread that counts them."""
+    """Return when `wakeup` is done, or `seconds` have passed for the thread that counts them."""
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
 
@@ -82,14 +83,12 @@ async def _told(wakeup: Future[None], seconds: float) -> None:
         with suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(told.set)
 
-    timer = threading.Timer(_bounded(seconds), tell)
-    timer.daemon = True
-    timer.start()
+    cancel = timers.after(seconds, tell)
     try:
         wakeup.add_done_callback(lambda _: tell())
         await told.wait()
     finally:
-        timer.cancel()
+        cancel()
 
 
 def _bounded(seconds: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import encodebytes
 from email import message_from_bytes, policy
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rewritten", "written"]
 
+_NOBODY = "unknown@attacker.example"
 _SMTP = policy.SMTP.clone(refold_source="none")
 
 
@@ -71,10 +73,19 @@ def written(arrival: MailArrives, to: str, number: int) -> bytes:
 def rewritten(raw: bytes, kind: Adversary) -> bytes:
     """The mail `raw` as somebody would send it who wants to mislead an agent.
 
-    Its true code and link stay as they are.
+    All it says stays in it, its true code and link too. Never raises: where the parts of a mail
+    cannot be told apart, the deception is put before or behind the whole of it.
     """
-    mail = message_from_bytes(raw, policy=_SMTP)
     trick = _TRICKS[kind]
+    try:
+        return _with_trick(message_from_bytes(raw, policy=_SMTP), trick)
+    except Exception:  # noqa: BLE001  (a broken mail can make the library raise anything)
+        addition = trick.html or trick.text
+        sender = f"From: {_named(trick.display_name)}\r\n" if trick.display_name else ""
+        return sender.encode() + raw + (f"\r\n{addition}\r\n".encode() if addition else b"")
+
+
+def _with_trick(mail: EmailMessage, trick: _Trick) -> bytes:
     if trick.display_name:
         _rename_sender(mail, trick.display_name)
     if trick.html and mail.get_body(("html",)) is None:
@@ -85,33 +96,60 @@ def rewritten(raw: bytes, kind: Adversary) -> bytes:
     ):
         part = mail.get_body((subtype,))
         if addition and part is not None:
-            _append(part, subtype, addition)
+            _append(part, addition)
     return mail.as_bytes()
 
 
 def _rename_sender(mail: EmailMessage, display_name: str) -> None:
     senders = mail["From"].addresses if "From" in mail else ()
-    spec = senders[0].addr_spec if senders else "unknown@attacker.example"
+    spec = senders[0].addr_spec if senders else _NOBODY
     del mail["From"]
-    mail["From"] = Address(display_name, addr_spec=spec)
+    mail["From"] = _named(display_name, spec)
+
+
+def _named(display_name: str, spec: str = _NOBODY) -> Address:
+    return Address(display_name, addr_spec=spec)
 
 
 def _add_html(mail: EmailMessage) -> None:
+    """Say in HTML, too, what the mail says; beside its text, so that attachments stay."""
     part = mail.get_body(("plain",))
-    text = part.get_content() if part is not None else ""
-    mail.clear_content()
-    mail.set_content(text)
-    mail.add_alternative("".join(map(_paragraph, text.split("\n\n"))), subtype="html")
+    if part is not None:
+        text = _octets(part).decode(_charset(part), "replace")
+        if "Content-Type" not in part:
+            part["Content-Type"] = "text/plain"  # without one the library drops what it said
+        part.add_alternative("".join(map(_paragraph, text.split("\n\n"))), subtype="html")
 
 
 def _paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>" if text else ""
 
 
-def _append(part: MIMEPart, subtype: str, addition: str) -> None:
-    content = part.get_content()
-    if subtype == "html" and "</body>" in content:
-        content = content.replace("</body>", f"{addition}</body>", 1)
+def _append(part: MIMEPart, addition: str) -> None:
+    """Put `addition` at the end of what a part says, and leave every octet of that as it is."""
+    charset = _charset(part)
+    content = _octets(part)
+    more, end = addition.encode(charset), "</body>".encode(charset)
+    if end in content:
+        content = content.replace(end, more + end, 1)
     else:
-        content = f"{content}\n{addition}\n"
-    part.set_content(content, subtype=subtype)
+        content += b"\n" + more + b"\n"
+    del part["Content-Transfer-Encoding"]
+    part["Content-Transfer-Encoding"] = "base64"
+    part.set_payload(encodebytes(content).decode("ascii"))
+
+
+def _octets(part: MIMEPart) -> bytes:
+    octets = part.get_payload(decode=True)
+    if not isinstance(octets, bytes):
+        raise TypeError(f"{part.get_content_type()} without a body of its own")
+    return octets
+
+
+def _charset(part: MIMEPart) -> str:
+    """How to write ASCII so that it fits in; ASCII where the label says nothing known."""
+    label = str(part.get_param("charset", "ascii"))
+    try:
+        return label if "<".encode(label).decode(label) == "<" else "ascii"
+    except (LookupError, UnicodeError):
+        return "ascii"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from pytest_agentmail import world
+from pytest_agentmail.scenarios.plan import Plan
+from pytest_agentmail.world import MailFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pytest_agentmail.world import Adversary, MailFault
+    from pytest_agentmail.world import Adversary
 
 __all__ = ["UNDISTURBED", "Fate", "MailFaults"]
 
@@ -36,38 +36,26 @@ UNDISTURBED = Fate()
 """What becomes of mail where nothing is planned."""
 
 
-class MailFaults:
-    """The mail faults of one run; counts the run's mail and notes what struck."""
+class MailFaults(Plan[MailFault]):
+    """The mail faults of one run; counts the run's mail, from its first, and notes what struck."""
 
     def __init__(self) -> None:
-        self._faults: list[MailFault] = []
+        super().__init__()
         self._seen = 0
-        self._struck: Counter[int] = Counter()
-
-    def add(self, faults: Iterable[MailFault]) -> None:
-        """Let these happen too; mail is counted from the run's first."""
-        self._faults += faults
 
     def next_fate(self) -> Fate:
         """The fate of the mail that was accepted now."""
         self._seen += 1
-        fate = UNDISTURBED
-        for index, fault in enumerate(self._faults):
-            if fault.strikes(self._seen):
-                self._struck[index] += 1
-                fate = _changed(fate, fault)
-        return fate
+        struck = self.strike_all(lambda planned: planned.fault.strikes(self._seen))
+        return reduce(_changed, struck, UNDISTURBED)
 
     def notes(self) -> list[str]:
         """What struck, a sentence each."""
-        return [
-            f"the world did {fault!r} to {count} mail{'s' if count > 1 else ''} of this run"
-            for fault, count in ((self._faults[i], n) for i, n in sorted(self._struck.items()))
-        ]
+        return self.told(_note)
 
-    def pending(self) -> list[MailFault]:
-        """The faults that never struck."""
-        return [fault for i, fault in enumerate(self._faults) if not self._struck[i]]
+
+def _note(fault: MailFault, count: int) -> str:
+    return f"the world did {fault!r} to {count} mail{'s' if count > 1 else ''} of this run"
 
 
 def _changed(fate: Fate, fault: MailFault) -> Fate:

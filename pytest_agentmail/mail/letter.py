@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from pytest_agentmail.mail.content import Content
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_agentmail.mail.fate import Fate
     from pytest_agentmail.mail.mailbox import Mailbox
     from pytest_agentmail.mail.message import Message
@@ -28,6 +30,8 @@ class Letter:
         self.deliveries: list[tuple[Mailbox, Message]] = []
         self.overtaken: list[tuple[Mailbox, Message]] = []
         """Held mail that becomes visible behind it."""
+        self.expected: list[Callable[[], object]] = []
+        """Tells whoever expected a mail of its runs, once it is announced."""
         self._contents: dict[tuple[Adversary, ...], Content] = {(): Content(raw)}
 
     def content(self, fate: Fate) -> Content:

@@ -78,6 +78,7 @@ class Mailbox:
         """Whether the address was chosen by the caller, so that others may have used it before."""
         self.clock = clock
         """The time of its run."""
+        self._ended = False
         self._look_around = look_around
         self._lock = threading.Lock()
         self._messages: list[Message] = []
@@ -91,7 +92,7 @@ class Mailbox:
     @property
     def expired(self) -> bool:
         """Whether the lease has ended."""
-        return self.clock.now() >= self.lease_expires_at
+        return self._ended or self.clock.now() >= self.lease_expires_at
 
     def tagged(self, tag: str) -> str:
         """The address with `+tag` (RFC 5233); its mail comes to this mailbox too.
@@ -180,6 +181,14 @@ class Mailbox:
         for waiter in waiters:
             ring(waiter)
 
+    def end(self) -> None:
+        """End the lease before its time: its run is over, and whoever still waits is told."""
+        with self._lock:
+            self._ended = True
+            waiters = list(self._waiters)
+        for waiter in waiters:
+            ring(waiter)
+
     @contextmanager
     def watching(self) -> Iterator[Watch]:
         """What to sleep on until there may be more to see."""
@@ -211,6 +220,7 @@ class Mailbox:
                 message = self._take(wanted)
                 if message is not None:
                     return message
+                self._refuse_if_ended()
                 left = deadline - self.clock.monotonic()
                 if left <= 0:
                     raise nothing_matched(
@@ -226,6 +236,7 @@ class Mailbox:
                 message = self._take(wanted)
                 if message is not None:
                     raise something_arrived(self, wanted, message)
+                self._refuse_if_ended()
                 left = deadline - self.clock.monotonic()
                 if left <= 0:
                     return
@@ -234,12 +245,20 @@ class Mailbox:
     def _deadline(self, timeout: float) -> float:
         if not timeout >= 0:
             raise ValueError(f"{timeout!r} is no time to wait: expected seconds, 0 or more")
+        self._refuse_if_ended()
         if self.expired:
             raise LeaseExpired(
                 f"the lease of {self.address} ended at {self.lease_expires_at.isoformat()}; "
                 f"lease another mailbox with run.lease()"
             )
         return self.clock.monotonic() + timeout
+
+    def _refuse_if_ended(self) -> None:
+        if self._ended:
+            raise LeaseExpired(
+                f"the lease of {self.address} ended with its run, {self.run_id}; "
+                f"read mailbox.messages, or wait while the run is open"
+            )
 
     def _take(self, wanted: Criteria) -> Message | None:
         candidates = [m for m in self.messages if m.id not in self._handed_out and wanted.met_by(m)]

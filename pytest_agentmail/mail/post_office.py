@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_agentmail.errors import SettingsError
+from pytest_agentmail.errors import AgentMailError, SettingsError
 from pytest_agentmail.mail.address import Address, canonical, canonical_domain, unique_address
 from pytest_agentmail.mail.fate import UNDISTURBED
 from pytest_agentmail.mail.letter import Letter
@@ -18,13 +17,13 @@ from pytest_agentmail.mail.message import Message
 from pytest_agentmail.mail.run_mail import Refused, RunMail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_agentmail.clock.protocol import Clock
     from pytest_agentmail.mail.fate import Fate
     from pytest_agentmail.mail.smtp.planned import SmtpFaults
 
-__all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice"]
+__all__ = ["RUN_HEADER", "RUN_PREFIX", "Acceptance", "Late", "PostOffice", "has_ended"]
 
 RUN_HEADER = "X-Agentmail-Run"
 """A header with which an app may say for which run a mail is."""
@@ -35,7 +34,13 @@ RUN_PREFIX = "run-"
 NEVER = datetime.max.replace(tzinfo=UTC)
 """When a mail becomes visible that waits for another one."""
 
-_STRAYS_KEPT = 200
+
+def has_ended(run_id: str) -> AgentMailError:
+    """The error of an agent that goes on when its run is over."""
+    return AgentMailError(
+        f"run {run_id} has ended, so it takes no further part in anything: have the test wait for "
+        f"its agent, or stop it"
+    )
 
 
 class Late(NamedTuple):
@@ -50,11 +55,15 @@ class Acceptance:
     """A mail that was stored; `announce` it once its sender knows."""
 
     deliveries: tuple[tuple[Mailbox, Message], ...]
+    expected: tuple[Callable[[], object], ...] = ()
+    """Tells whoever expected that a mail of the run is accepted."""
 
     def announce(self) -> None:
         """Wake whoever waits for it."""
         for mailbox, message in self.deliveries:
             mailbox.announce(message)
+        for tell in self.expected:
+            tell()
 
 
 class PostOffice:
@@ -67,12 +76,14 @@ class PostOffice:
     def __init__(self, clock: Clock, domain: str) -> None:
         self._clock = clock
         self._domain = canonical_domain(domain)
+        self._domains = {self._domain}
         self._lock = threading.Lock()
         self._seq = itertools.count(1)
         self._leased: dict[str, Mailbox] = {}
         self._ended: dict[str, str] = {}
         self._runs: dict[str, RunMail] = {}
-        self._strays: deque[Message] = deque(maxlen=_STRAYS_KEPT)
+        self._strays: list[Message] = []
+        self._misdelivered: list[Message] = []
         self._late: list[Late] = []
         self._others = (f"stray{number}" for number in itertools.count(1))
 
@@ -87,25 +98,37 @@ class PostOffice:
         Raises:
             SettingsError: The address is leased already.
         """
-        address = canonical(mailbox.address)
+        address = Address.parse(mailbox.address)
         with self._lock:
-            holder = self._leased.setdefault(address, mailbox)
+            holder = self._leased.setdefault(address.base, mailbox)
             if holder is mailbox:
-                self._ended.pop(address, None)
+                self._ended.pop(address.base, None)
                 self._run(mailbox.run_id)
+                if not mailbox.fixed:
+                    self._domains.add(address.domain)
                 return
         raise SettingsError(
             f"address {mailbox.address!r} is leased to {holder.run_id} until "
             f"{holder.lease_expires_at.isoformat()}; an address serves one mailbox at a time"
         )
 
-    def release(self, run_id: str, *, test: str) -> None:
-        """End all leases of a run; what still comes for them is late mail of `test`."""
+    def release(self, mailboxes: Iterable[Mailbox], *, test: str) -> None:
+        """End these leases; what still comes for them is late mail of `test`.
+
+        A run is known for as long as a mailbox is leased to it.
+        """
+        ending = list(mailboxes)
         with self._lock:
-            for address in [a for a, m in self._leased.items() if m.run_id == run_id]:
-                del self._leased[address]
-                self._ended[address] = test
-            self._runs.pop(run_id, None)
+            for mailbox in ending:
+                address = canonical(mailbox.address)
+                if self._leased.get(address) is mailbox:
+                    del self._leased[address]
+                    self._ended[address] = test
+            going_on = {mailbox.run_id for mailbox in self._leased.values()}
+            for run_id in {mailbox.run_id for mailbox in ending} - going_on:
+                self._runs.pop(run_id, None)
+        for mailbox in ending:
+            mailbox.end()
 
     def holder(self, address: str) -> Mailbox | None:
         """The mailbox that has `address` now."""
@@ -130,11 +153,11 @@ class PostOffice:
     def foreign(self, message: Message, run_id: str) -> str | None:
         """Why `message` is for another run than the one it came to, or None when it is not.
 
-        It is when a recipient header names an address of our domain that this run does not have, or
-        when it carries another run's token. A missing or unknown header says nothing: blind copies
-        and aliases are not foreign.
+        It is when a recipient header names an address of a domain of ours that this run does not
+        have, or when a header or the envelope carries another run's token. A missing or unknown
+        header says nothing: blind copies and aliases are not foreign.
         """
-        for named in message.recipients:
+        for named in (*message.recipients, *message.envelope_to):
             try:
                 address = Address.parse(named)
             except ValueError:
@@ -142,7 +165,7 @@ class PostOffice:
             holder = self._leased.get(address.base)
             if holder is not None and holder.run_id != run_id:
                 return f"it is addressed to {named}, which is leased to another run"
-            if holder is None and (address.base in self._ended or address.domain == self._domain):
+            if holder is None and (address.base in self._ended or address.domain in self._domains):
                 return f"it is addressed to {named}, which is leased to no run"
             if address.tag and address.tag.startswith(RUN_PREFIX) and address.tag != run_id:
                 return f"its address carries the token of run {address.tag}"
@@ -170,7 +193,7 @@ class PostOffice:
                     self._late += [Late(owner, copy) for copy in copies]
             for mailbox, message in letter.overtaken:
                 message.visible_at = mailbox.clock.now() + timedelta.resolution
-        return Acceptance((*letter.deliveries, *letter.overtaken))
+        return Acceptance((*letter.deliveries, *letter.overtaken), tuple(letter.expected))
 
     def note_refusal(self, run_id: str, code: int) -> None:
         """Note that a mail for a run was refused; runs that have no mailbox are not kept."""
@@ -179,9 +202,15 @@ class PostOffice:
 
     @property
     def strays(self) -> tuple[Message, ...]:
-        """The latest mail for addresses that nobody has or had, oldest first."""
+        """The mail for addresses that nobody has or had, oldest first."""
         with self._lock:
             return tuple(self._strays)
+
+    @property
+    def misdelivered(self) -> tuple[Message, ...]:
+        """The mail that the world delivered to somebody else, oldest first."""
+        with self._lock:
+            return tuple(self._misdelivered)
 
     def take_late(self) -> list[Late]:
         """The late mail that was not taken before."""
@@ -217,14 +246,14 @@ class PostOffice:
         if fate.misled:
             addressed = [unique_address(self._domain)]
         copies = self._copies(letter, addressed, run.names, mailbox.clock, fate)
-        if first_of_run and letter.by_app:
-            run.add_sent(copies[0])
         if fate.misled:
-            self._strays += copies
+            self._misdelivered += copies
         elif not fate.lost:
             for copy in copies:
                 mailbox.deliver(copy)
                 (run.held if fate.held else letter.deliveries).append((mailbox, copy))
+        if first_of_run and letter.by_app:
+            letter.expected += run.add_sent(copies[0])
 
     def _copies(
         self,

@@ -48,17 +48,16 @@ class RunMail:
         self.held: list[tuple[Mailbox, Message]] = []
         """Mail that can be found only after the next one."""
 
-    def add_sent(self, message: Message) -> None:
-        """Note a mail that was accepted, and tell whoever expected one."""
+    def add_sent(self, message: Message) -> list[Callable[[], object]]:
+        """Note a mail that was accepted; gives what tells whoever expected one."""
         with self._lock:
             self.sent.append(message)
             due = [tell for count, tell in self._expecting if len(self.sent) > count]
             self._expecting = [each for each in self._expecting if len(self.sent) <= each[0]]
-        for tell in due:
-            tell()
+        return due
 
     def when_more_than(self, count: int, tell: Callable[[], object]) -> None:
-        """Call `tell` as soon as more than `count` mails were accepted."""
+        """Have `tell` called when more than `count` mails were accepted and announced."""
         with self._lock:
             if len(self.sent) <= count:
                 self._expecting.append((count, tell))

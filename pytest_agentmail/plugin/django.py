@@ -43,7 +43,7 @@ def mail_to(sink: Sink) -> Iterator[None]:
     overriding = override_settings(**overrides(smtp, _mailers()))
     with warnings.catch_warnings():
         # Django 6.1 deprecates the settings of a project without MAILERS; the project is told so.
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", _deprecation())
         overriding.enable()
     try:
         yield
@@ -62,6 +62,14 @@ def overrides(smtp: Mapping[str, Any], aliases: Iterable[str] | None) -> dict[st
         mailer = {"BACKEND": _SMTP, "OPTIONS": smtp}
         return {"MAILERS": dict.fromkeys(aliases, mailer)}
     return {"EMAIL_BACKEND": _SMTP, **{_SETTINGS[name]: value for name, value in smtp.items()}}
+
+
+def _deprecation() -> type[Warning]:
+    """The category of what Django deprecates, whose name changes with each release."""
+    from django.utils import deprecation
+
+    category: type[Warning] = deprecation.RemovedInNextVersionWarning
+    return category
 
 
 def locmem_hint() -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_agentmail.plugin.late import LATE_MAIL
-from pytest_agentmail.plugin.markers import faults_of, settings_of
+from pytest_agentmail.plugin.markers import faults_of, settings_of, without_run
 from pytest_agentmail.plugin.options import SESSION_SETTINGS
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_agentmail.signals.queue import SignalQueue
 
 __all__ = [
-    "RUN",
     "_agentmail_run",
     "_agentmail_world",
     "agent_run",
@@ -39,6 +38,26 @@ __all__ = [
 RUN = pytest.StashKey["AgentRun"]()
 """Where a test's run is kept on its item while it is open."""
 
+CURRENT_TEST = pytest.StashKey[str]()
+"""Where the id of the test that runs is kept on the config."""
+
+
+def conclude(item: pytest.Item) -> None:
+    """Fail a test whose faults did not strike, or had no run to strike in."""
+    text = _not_concluded(item.stash[RUN]) if RUN in item.stash else without_run(item)
+    if text:
+        pytest.fail(text, pytrace=False)
+
+
+def _not_concluded(run: AgentRun) -> str | None:
+    from pytest_agentmail.errors import AgentMailError
+
+    try:
+        run.conclude()
+    except AgentMailError as error:
+        return str(error)
+    return None
+
 
 @pytest.fixture(scope="session")
 def _agentmail_world(
@@ -48,14 +67,19 @@ def _agentmail_world(
     from pytest_agentmail.plugin.django import locmem_hint
     from pytest_agentmail.plugin.figures import figures_of
 
-    late = pytestconfig.stash.setdefault(LATE_MAIL, [])
-    figures = figures_of(pytestconfig)
-    settings = pytestconfig.stash[SESSION_SETTINGS]
-    directory = cache(partial(tmp_path_factory.mktemp, "agentmail"))
-    with MailWorld(settings, hints=[locmem_hint], directory=directory) as world:
-        yield world
-    late += world.take_late()
-    figures.add(world.take_figures())
+    stash, figures = pytestconfig.stash, figures_of(pytestconfig)
+    world = MailWorld(
+        stash[SESSION_SETTINGS],
+        hints=[locmem_hint],
+        directory=cache(partial(tmp_path_factory.mktemp, "agentmail")),
+        current_test=lambda: stash.get(CURRENT_TEST, ""),
+    )
+    try:
+        with world:
+            yield world
+    finally:
+        stash.setdefault(LATE_MAIL, []).extend(world.take_late())
+        figures.add(world.take_figures())
 
 
 @pytest.fixture
@@ -114,9 +138,12 @@ def run_id(_agentmail_run: AgentRun) -> str:
 
 
 @pytest.fixture
-def agentmail_django(_agentmail_world: MailWorld) -> Iterator[None]:
-    """Django's mail goes to the sink for this test."""
+def agentmail_django(_agentmail_run: AgentRun) -> Iterator[None]:
+    """Django's mail goes to the sink for this test.
+
+    With the setting `own_sink` it is the run's own.
+    """
     from pytest_agentmail.plugin.django import mail_to
 
-    with mail_to(_agentmail_world.sink):
+    with mail_to(_agentmail_run.sink):
         yield

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_agentmail.settings import SETTINGS, Settings, run_settings
+from pytest_agentmail.settings import SETTINGS, run_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["MARKERS", "declare", "faults_of", "settings_of", "validate"]
+__all__ = ["MARKERS", "declare", "faults_of", "settings_of", "validate", "without_run"]
 
 
 def agentmail(**settings: Any) -> dict[str, Any]:
@@ -49,12 +49,14 @@ MARKERS: dict[str, Callable[..., Any]] = {
     marker.__name__: marker for marker in (agentmail, mail_fault, provider_fault)
 }
 
+_FAULTS = (mail_fault.__name__, provider_fault.__name__)
+
 _SHOWN = {
     "agentmail": "agentmail({})".format(
         ", ".join(
-            f"{name}={Settings._field_defaults[name]!r}"
-            for name, s in SETTINGS.items()
-            if s.per_run
+            f"{setting.name}={setting.default!r}"
+            for setting in SETTINGS.values()
+            if setting.per_run
         )
     ),
     "mail_fault": "mail_fault(*faults)",
@@ -76,13 +78,20 @@ def validate(item: pytest.Item) -> None:
 
 
 def _fail_on_bad(marks: Sequence[pytest.Mark]) -> None:
+    text = next(filter(None, map(_wrong_with, marks)), None)
+    if text:
+        pytest.fail(text, pytrace=False)
+
+
+def _wrong_with(mark: pytest.Mark) -> str | None:
+    """What is the matter with a marker, if anything is."""
     from pytest_agentmail.errors import AgentMailError
 
-    for mark in marks:
-        try:
-            read(mark)
-        except AgentMailError as error:
-            pytest.fail(str(error), pytrace=False)
+    try:
+        read(mark)
+    except AgentMailError as error:
+        return str(error)
+    return None
 
 
 def read(mark: pytest.Mark) -> Any:
@@ -114,6 +123,17 @@ def faults_of(item: pytest.Item, name: str) -> list[Any]:
     """The faults that the item's markers of that name plan, the outermost first."""
     marks = reversed(list(item.iter_markers(name)))
     return [fault for mark in marks for fault in read(mark)]
+
+
+def without_run(item: pytest.Item) -> str | None:
+    """What is the matter with a test that had no run, though a mark of its own plans faults."""
+    for mark in item.own_markers:
+        if mark.name in _FAULTS:
+            return (
+                f"@pytest.mark.{mark.name}: this test has no run: request agent_run, or give the "
+                f"faults to run.{mark.name}()"
+            )
+    return None
 
 
 def settings_of(item: pytest.Item) -> dict[str, Any]:

@@ -21,9 +21,8 @@ def declare(parser: pytest.Parser) -> None:
     """Add an ini value for every setting, and an option for those that have one."""
     group = parser.getgroup("agentmail", "email-verification agents (pytest_agentmail)")
     for setting in SETTINGS.values():
-        default = Settings._field_defaults[setting.name]
-        text = f"{setting.help} Default: {default}."
-        parser.addini(_ini(setting.name), text, default=None)
+        text = f"{setting.help} Default: {setting.default}."
+        parser.addini(_ini(setting.name), text, type=setting.type, default=None)
         if setting.option:
             group.addoption(
                 _option(setting.name), dest=_ini(setting.name), metavar="VALUE", help=text
@@ -64,7 +63,16 @@ def _given(config: pytest.Config, name: str) -> tuple[Any, str]:
         value = config.getoption(_ini(name))
         if value is not None:
             return value, _option(name)
-    return config.getini(_ini(name)), f"{_ini(name)} in {config.inipath or 'the ini file'}"
+    return _written(config, _ini(name)), f"{_ini(name)} in {config.inipath or 'the ini file'}"
+
+
+def _written(config: pytest.Config, ini: str) -> Any:
+    """The ini value as pytest reads it; as it is written where pytest cannot, for our error."""
+    try:
+        return config.getini(ini)
+    except (TypeError, ValueError, pytest.UsageError):
+        overrides = dict(given.split("=", 1) for given in config.getoption("override_ini") or ())
+        return overrides.get(ini, config.inicfg.get(ini))
 
 
 def _ini(name: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from math import inf
@@ -14,6 +12,7 @@ from pytest_agentmail.errors import ProviderError
 from pytest_agentmail.mail.content import Content
 from pytest_agentmail.mail.message import Message
 from pytest_agentmail.providers.protocol import Knowing
+from pytest_agentmail.scenarios.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_agentmail.clock.pausing import Watch
     from pytest_agentmail.clock.protocol import Clock
     from pytest_agentmail.providers.protocol import MailProvider, WakingProvider
+    from pytest_agentmail.scenarios.plan import Planned
     from pytest_agentmail.world import ProviderFault
 
 __all__ = ["FaultyProvider", "WakingFaultyProvider"]
@@ -43,26 +43,23 @@ class FaultyProvider:
     ) -> None:
         self._provider = provider
         self._clock = clock
-        self._lock = threading.Lock()
-        self._faults: list[ProviderFault] = list(faults)
-        self._struck: Counter[int] = Counter()
-        self._since: dict[int, datetime] = {}
+        self._plan = Plan(faults)
+        self._since: dict[Planned[ProviderFault], datetime] = {}
         self._latest: Sequence[Message] = ()
 
     def add(self, faults: Iterable[ProviderFault]) -> None:
         """Let these go wrong too."""
-        with self._lock:
-            self._faults += faults
+        self._plan.add(faults)
 
     def pending(self) -> list[ProviderFault]:
         """The faults that never struck."""
-        return [fault for index, fault in enumerate(self._faults) if not self._struck[index]]
+        return self._plan.pending()
 
     def search(
         self, *, recipient: str, subject: str | None = None, after: datetime | None = None
     ) -> Sequence[Message]:
         """As the provider's, unless a fault strikes."""
-        fault = self._next_fault()
+        fault = self._plan.strike_first(self._has_a_turn)
         match fault:
             case world.ProviderFails(code):
                 raise ProviderError(code)
@@ -88,7 +85,7 @@ class FaultyProvider:
     @property
     def immediate(self) -> bool:
         """Whether it answers at once."""
-        slow = any(isinstance(fault, world.ProviderTimesOut) for fault in self._faults)
+        slow = any(isinstance(fault, world.ProviderTimesOut) for fault in self._plan)
         return not slow and getattr(self._provider, "immediate", False)
 
     def exclusive(self, recipient: str) -> bool:
@@ -99,37 +96,26 @@ class FaultyProvider:
         """As the provider's where it knows."""
         return self._provider.foreign(message) if isinstance(self._provider, Knowing) else None
 
-    def _next_fault(self) -> ProviderFault | None:
-        """The fault that strikes this search."""
-        with self._lock:
-            for index, fault in enumerate(self._faults):
-                if self._has_a_turn(index, fault):
-                    self._struck[index] += 1
-                    return fault
-        return None
-
-    def _has_a_turn(self, index: int, fault: ProviderFault) -> bool:
-        match fault:
+    def _has_a_turn(self, planned: Planned[ProviderFault]) -> bool:
+        match planned.fault:
             case world.ProviderLags():
                 return False
             case world.ProviderFails(times=None, for_=seconds):
                 now = self._clock.now()
-                since = self._since.setdefault(index, now)
+                since = self._since.setdefault(planned, now)
                 return now < since + timedelta(seconds=seconds or 0)
-        return self._struck[index] < (getattr(fault, "times", None) or 0)
+        return planned.struck < (getattr(planned.fault, "times", None) or 0)
 
     def _indexed(self, messages: Sequence[Message]) -> Sequence[Message]:
         """Those that a lag lets be found."""
         now = self._clock.now()
         found = [message for message in messages if message.visible_at + self._lag() <= now]
         if len(found) < len(messages):
-            with self._lock:
-                for index, fault in enumerate(self._faults):
-                    self._struck[index] += isinstance(fault, world.ProviderLags)
+            self._plan.strike_all(lambda planned: isinstance(planned.fault, world.ProviderLags))
         return found
 
     def _lag(self) -> timedelta:
-        lags = (fault.seconds for fault in self._faults if isinstance(fault, world.ProviderLags))
+        lags = (fault.seconds for fault in self._plan if isinstance(fault, world.ProviderLags))
         return timedelta(seconds=sum(lags))
 
 

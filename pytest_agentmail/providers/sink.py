@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_agentmail.errors import ProviderError
+from pytest_agentmail.mail.post_office import has_ended
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,8 @@ __all__ = ["SinkProvider"]
 class SinkProvider:
     """Searches the mailboxes of one run, and no others.
 
-    Its failures are those of a wrong question: an address that this run does not have.
+    Its failures are those of a wrong question: an address that this run does not have, or a run
+    that has ended.
     """
 
     def __init__(self, post_office: PostOffice, run_id: str) -> None:
@@ -69,5 +71,7 @@ class SinkProvider:
     def _mailbox(self, recipient: str) -> Mailbox:
         mailbox = self._post_office.holder(recipient)
         if mailbox is None or mailbox.run_id != self._run_id:
+            if not self._post_office.mailboxes(self._run_id):
+                raise has_ended(self._run_id)
             raise ProviderError("no_such_mailbox", detail=f"{recipient} is not of {self._run_id}")
         return mailbox

@@ -44,6 +44,44 @@ def test_mail_goes_to_the_sink_while_the_fixture_is_there(project):
     project.runpytest_subprocess(*OURS).assert_outcomes(passed=2)
 
 
+def test_mail_goes_to_the_sink_of_the_run_where_it_has_one(project):
+    project.makepyfile(
+        """
+        import pytest
+        from django.conf import settings
+        from django.core import mail
+
+        @pytest.mark.agentmail(own_sink=True)
+        def test_with(agentmail_django, agent_run, smtp_sink):
+            assert settings.EMAIL_PORT == agent_run.sink.port != smtp_sink.port
+            mail.send_mail("Confirm", "Code", "shop@app.example", [agent_run.mailbox.address])
+            assert agent_run.mailbox.wait(subject="Confirm")
+        """
+    )
+    project.runpytest_subprocess(*OURS).assert_outcomes(passed=1)
+
+
+def test_warnings_that_are_not_of_djangos_settings_are_shown(project):
+    project.makepyfile(
+        """
+        import warnings
+        from django.core.signals import setting_changed
+
+        def told(setting, enter, **kwargs):
+            if setting == "EMAIL_HOST" and enter:
+                warnings.warn("somebody listens")
+
+        setting_changed.connect(told)
+
+        def test_with(agentmail_django):
+            pass
+        """
+    )
+    result = project.runpytest_subprocess(*OURS)
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*UserWarning: somebody listens"])
+
+
 MAILERS = pytest.mark.skipif(django.VERSION < (6, 1), reason="MAILERS came with Django 6.1")
 
 

@@ -72,9 +72,85 @@ def test_a_fault_that_never_struck_fails_the_test_in_its_call_phase(suite):
     result.assert_outcomes(failed=2, passed=1)
     result.stdout.fnmatch_lines(
         [
-            "E *AgentMailError: never struck: world.mail_delayed(5), world.provider_lags(2); the "
+            "never struck: world.mail_delayed(5), world.provider_lags(2); the "
             "test says less than it seems to. See that the agent comes to the point, or take the "
             "fault away"
+        ]
+    )
+
+
+def test_a_failure_shows_nothing_of_ours_but_its_text(suite):
+    suite.makepyfile(
+        """
+        import pytest
+        from pytest_agentmail import world
+
+        @pytest.mark.mail_fault(world.mail_delayed(5))
+        def test_idle(agent_run):
+            pass
+
+        def test_open_run(mail_world):
+            with mail_world.open_run() as run:
+                run.mail_fault(world.mail_dropped())
+        """
+    )
+    result = suite.runpytest(*OURS)
+    result.assert_outcomes(failed=2)
+    result.stdout.no_fnmatch_line("*above exception*")
+    result.stdout.no_fnmatch_line("*agents/*.py*")
+    result.stdout.no_fnmatch_line("*plugin/*.py*")
+    result.stdout.fnmatch_lines(
+        [
+            "never struck: world.mail_delayed(5); *",
+            ">       with mail_world.open_run() as run:",
+            "E *AgentMailError: never struck: world.mail_dropped(); *",
+        ]
+    )
+
+
+def test_faults_of_a_test_without_a_run_fail_it(suite):
+    suite.makepyfile(
+        """
+        import pytest
+        from pytest_agentmail import world
+
+        pytestmark = pytest.mark.provider_fault(world.provider_lags(2))
+
+        @pytest.mark.mail_fault(world.mail_delayed(5))
+        def test_mail(mail_world):
+            pass
+
+        @pytest.mark.provider_fault(world.provider_lags(2))
+        def test_provider():
+            pass
+
+        @pytest.mark.mail_fault(world.mail_delayed(5))
+        def test_fails_anyway():
+            assert 1 == 2
+
+        @pytest.mark.mail_fault(world.mail_delayed(5))
+        def test_asks_late(request):
+            request.getfixturevalue("agent_run")
+
+        def test_mark_of_the_module():
+            pass
+
+        @pytest.mark.mail_fault(world.mail_delayed(5))
+        class TestIt:
+            def test_mark_of_the_class(self):
+                pass
+        """
+    )
+    result = suite.runpytest(*OURS)
+    result.assert_outcomes(failed=4, passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "@pytest.mark.mail_fault: this test has no run: request agent_run, or give the faults "
+            "to run.mail_fault()",
+            "@pytest.mark.provider_fault: this test has no run: request agent_run, or give the "
+            "faults to run.provider_fault()",
+            "E *assert 1 == 2",
+            "never struck: world.mail_delayed(5), *",
         ]
     )
 
@@ -106,6 +182,7 @@ def test_bad_faults_are_collection_errors(suite, mark, text):
     result = suite.runpytest(*OURS)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([text])
+    result.stdout.no_fnmatch_line("*above exception*")
 
 
 def test_a_bad_value_is_a_collection_error_that_names_it(suite):

@@ -207,13 +207,38 @@ def test_async_tests_wait_on_their_own_loop(suite):
     suite.runpytest_subprocess(*OURS, *args).assert_outcomes(passed=1)
 
 
-def test_a_strict_suite_without_anything_asynchronous_is_spared_the_warnings_of_others(suite):
+@pytest.mark.parametrize("name", ["asyncio", "pytest_asyncio.plugin"])
+@pytest.mark.parametrize("errors", ["ini", "python"])
+def test_a_strict_suite_without_anything_asynchronous_is_spared_the_warnings_of_others(
+    suite, monkeypatch, name, errors
+):
     """D8: pytest-asyncio comes with us, and warns of an ini value the suite never heard of."""
     suite.makepyfile(FINDS)
-    suite.makeini("[pytest]\nfilterwarnings = error")
-    result = suite.runpytest_subprocess(*OURS, "-p", "asyncio")
+    if errors == "ini":
+        suite.makeini("[pytest]\nfilterwarnings = error")
+    else:
+        monkeypatch.setenv("PYTHONWARNINGS", "error")
+    result = suite.runpytest_subprocess(*OURS, "-p", name)
     result.assert_outcomes(passed=1)
     result.stderr.no_fnmatch_line("*asyncio_default_fixture_loop_scope*")
+
+
+def test_no_filter_of_ours_remains_once_plugins_are_configured(suite):
+    suite.makeconftest(
+        """
+        import warnings
+
+        def pytest_configure(config):
+            warnings.filterwarnings("ignore", "theirs")
+
+        def pytest_sessionstart(session):
+            words = [str(each[1] and each[1].pattern) for each in warnings.filters]
+            assert "theirs" in words
+            assert not [word for word in words if "asyncio" in word], words
+        """
+    )
+    suite.makepyfile(FINDS)
+    suite.runpytest_subprocess(*OURS, "-p", "asyncio").assert_outcomes(passed=1)
 
 
 def test_failures_show_what_came_at_the_line_of_the_test(suite):
@@ -241,33 +266,6 @@ def test_failures_show_what_came_at_the_line_of_the_test(suite):
             "*:5: NoMatchingMail",
         ],
         consecutive=True,
-    )
-
-
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")], ids=["alone", "xdist"])
-def test_mail_that_comes_after_its_test_is_a_warning_that_names_the_test(suite, workers):
-    """I10."""
-    suite.makepyfile(
-        """
-        from sending import send
-        kept = []
-
-        def test_hasty(mailbox):
-            kept.append(mailbox.address)
-
-        def test_next(mailbox, smtp_sink):
-            send(smtp_sink, kept[0])
-            assert mailbox.messages == []
-        """
-    )
-    result = suite.runpytest_subprocess(*OURS, *workers)
-    result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*::test_hasty",
-            "*LateMail: mail 'Confirm your account' came for *::test_hasty after it had ended; "
-            "wait for it with mailbox.wait(), or stop what sends it",
-        ]
     )
 
 

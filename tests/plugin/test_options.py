@@ -16,7 +16,8 @@ SHOWS_SETTINGS = """
 @pytest.fixture
 def run(pytester):
     def run(*args, ini="", source=SHOWS_SETTINGS):
-        pytester.makeini(f"[pytest]\n{ini}")
+        if ini is not None:
+            pytester.makeini(f"[pytest]\n{ini}")
         pytester.makepyfile(source)
         return pytester.runpytest_subprocess(
             "--disable-plugin-autoload", "-p", "pytest_agentmail.plugin", "-s", *args
@@ -75,7 +76,66 @@ def test_a_bad_option_is_a_usage_error_that_says_what_is_allowed(run):
 def test_a_bad_ini_value_names_its_file(run):
     result = run(ini="agentmail_lease = -5")
     result.stderr.fnmatch_lines(
-        ["ERROR: agentmail_lease in *tox.ini: '-5' is not allowed: expected seconds, more than 0"]
+        ["ERROR: agentmail_lease in *tox.ini: -5.0 is not allowed: expected seconds, more than 0"]
+    )
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="ini values have types since pytest 9")
+def test_values_in_native_toml_have_their_types(pytester, run):
+    pytester.makepyprojecttoml(
+        """
+        [tool.pytest]
+        agentmail_within = 30
+        agentmail_settle = 0.25
+        agentmail_checks = 4
+        agentmail_datetime = false
+        agentmail_domain = "toml.example"
+        """
+    )
+    result = run(ini=None)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "agentmail: domain=toml.example, checks=4, within=30.0, datetime=False, settle=0.25",
+            "*checks 4 toml.example*",
+        ]
+    )
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9, 0), reason="ini values have types since pytest 9")
+def test_a_value_of_another_type_in_native_toml_is_refused_in_our_words(pytester, run):
+    pytester.makepyprojecttoml("[tool.pytest]\nagentmail_checks = 2.5")
+    run(ini=None).stderr.fnmatch_lines(
+        [
+            "ERROR: agentmail_checks in *pyproject.toml: 2.5 is not allowed: "
+            "expected a whole number, 1 or more"
+        ]
+    )
+
+
+def test_values_in_the_older_toml_section(pytester, run):
+    pytester.makepyprojecttoml(
+        "[tool.pytest.ini_options]\nagentmail_within = 30\nagentmail_datetime = false"
+    )
+    result = run(ini=None)
+    result.stdout.fnmatch_lines(["agentmail: within=30.0, datetime=False"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("within", "soon", "seconds, more than 0"),
+        ("checks", "ten", "a whole number, 1 or more"),
+        ("raises", "maybe", "true or false"),
+    ],
+)
+@pytest.mark.parametrize("given", ["file", "override"])
+def test_an_ini_value_that_is_of_no_type_is_refused_in_our_words(run, name, value, allowed, given):
+    line = f"agentmail_{name}={value}"
+    result = run(ini=line) if given == "file" else run("-o", line)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"ERROR: agentmail_{name} in *tox.ini: '{value}' is not allowed: expected {allowed}"]
     )
 
 
@@ -123,6 +183,6 @@ def test_help_lists_options_and_ini_values(run):
             "*--agentmail-host=VALUE",
             "*--agentmail-port=VALUE",
             "*--agentmail-domain=VALUE",
-            "*agentmail_within (string):*",
+            "*agentmail_within (float):*",
         ]
     )

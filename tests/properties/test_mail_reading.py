@@ -9,17 +9,21 @@ import random
 import re
 import time
 from email.header import Header
+from functools import reduce
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentmail.errors import AmbiguousMail
+from pytest_agentmail.mail.composing import rewritten
 from pytest_agentmail.mail.content import Content
 from pytest_agentmail.mail.decoding import decode_text
 from pytest_agentmail.mail.extraction.languages import LANGUAGES
 from pytest_agentmail.mail.transfer import decode_transfer
+from pytest_agentmail.world import Adversary
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 SEEDS = sorted([*CORPUS.glob("tuned/*.eml"), *CORPUS.glob("cases/*.eml")])
@@ -83,6 +87,17 @@ FRAGMENTS = st.sampled_from(
 @settings(max_examples=150)
 def test_pieces_of_mail_in_any_order_can_be_read(raw):
     read_everything(raw)
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.lists(st.one_of(FRAGMENTS, st.binary(max_size=12)), max_size=60).map(b"".join),
+    ),
+    st.lists(st.sampled_from(get_args(Adversary)), min_size=1, max_size=3),
+)
+def test_any_bytes_can_be_rewritten_and_read_then(raw, kinds):
+    read_everything(reduce(rewritten, kinds, raw))
 
 
 @given(st.binary(max_size=300), st.text(max_size=20), st.text(max_size=20))

@@ -94,10 +94,16 @@ def test_a_store_is_named_without_its_password():
     assert "s3cret" not in str(caught.value.__cause__)
 
 
-def test_every_default_is_allowed():
-    for name in SETTINGS:
-        default = getattr(Settings(), name)
-        assert parse(name, default, place="default") == default
+def test_every_row_has_its_field_and_every_field_its_row():
+    assert list(SETTINGS) == list(Settings._fields)
+    assert Settings()._asdict() == {row.name: row.default for row in SETTINGS.values()}
+
+
+@pytest.mark.parametrize("row", SETTINGS.values(), ids=lambda row: row.name)
+def test_every_default_is_allowed_and_of_its_type(row):
+    assert parse(row.name, row.default, place="default") == row.default
+    types = {"string": str, "int": int, "float": float, "bool": bool}
+    assert type(row.default) is types[row.type]
 
 
 def test_a_run_has_no_settings_of_the_session():

@@ -93,3 +93,8 @@ def test_every_word_is_tried_here():
 def test_nonsense_is_refused_with_what_is_allowed(said, text):
     with pytest.raises(SettingsError, match=f"^{re.escape('world.' + text)}$"):
         eval(f"world.{said}")
+
+
+def test_every_word_is_called_as_it_prints():
+    words = {name: getattr(world, name) for name in world.__all__ if name.islower()}
+    assert {name: made.word for name, made in words.items()} == {name: name for name in words}

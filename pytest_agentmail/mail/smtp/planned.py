@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_agentmail import world
 from pytest_agentmail.mail.smtp.faults import BEFORE_REPLY, CONNECT, Delay, Drop, Reply
+from pytest_agentmail.scenarios.plan import Plan
+from pytest_agentmail.world import SmtpFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from pytest_agentmail.mail.smtp.faults import Envelope, Fault
-    from pytest_agentmail.world import SmtpFault
 
 __all__ = ["FaultsByRecipient", "FaultsOfOneRun", "SmtpFaults"]
 
@@ -30,32 +30,22 @@ _TEXTS = {
 }
 
 
-class SmtpFaults:
+class SmtpFaults(Plan[SmtpFault]):
     """The SMTP faults of one run; notes what struck."""
-
-    def __init__(self) -> None:
-        self._faults: list[SmtpFault] = []
-        self._struck: Counter[int] = Counter()
-
-    def add(self, faults: Iterable[SmtpFault]) -> None:
-        """Let these happen too."""
-        self._faults += faults
 
     def strike(self, point: str) -> Fault | None:
         """What strikes at this point of the dialogue, which was reached now."""
-        for index, fault in enumerate(self._faults):
-            if _POINTS.get(fault.at, fault.at) == point and self._struck[index] < fault.times:
-                self._struck[index] += 1
-                return _spoken(fault)
-        return None
+        fault = self.strike_first(
+            lambda planned: (
+                _POINTS.get(planned.fault.at, planned.fault.at) == point
+                and planned.struck < planned.fault.times
+            )
+        )
+        return None if fault is None else _spoken(fault)
 
     def notes(self) -> list[str]:
         """What struck, a sentence each."""
-        return [_note(self._faults[index], count) for index, count in sorted(self._struck.items())]
-
-    def pending(self) -> list[SmtpFault]:
-        """The faults that never struck."""
-        return [fault for index, fault in enumerate(self._faults) if not self._struck[index]]
+        return self.told(_note)
 
 
 class HasFaults(Protocol):

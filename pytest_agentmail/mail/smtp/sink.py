@@ -109,6 +109,11 @@ class Sink:
         return f"<Sink {self.url}>"
 
     @property
+    def running(self) -> bool:
+        """Whether it is started, and not stopped since."""
+        return self._thread is not None
+
+    @property
     def url(self) -> str:
         """Where it listens, as `smtp://host:port`, or `smtps://` where TLS is implicit."""
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -138,8 +143,11 @@ class Sink:
         """Listen; when this returns, clients can connect.
 
         Raises:
-            SinkError: It cannot listen there, or TLS is on and the extra `tls` is not installed.
+            SinkError: It runs already, it cannot listen there, or TLS is on and the extra `tls` is
+                not installed.
         """
+        if self.running:
+            raise SinkError(f"{self.url} is started already; stop() it first")
         terms = self._terms()
         try:
             listening = listening_socket(self.host, self.port)
@@ -152,31 +160,46 @@ class Sink:
             target=self._run, args=(listening, terms, started), name="agentmail-sink", daemon=True
         )
         self._thread.start()
-        started.result()
+        failure = started.exception()
+        if failure is not None:
+            self._thread.join(_STOP_TIMEOUT)
+            listening.close()
+            self._clear_away()
+            raise SinkError(f"the SMTP sink could not start: {failure!r}") from failure
 
     def stop(self) -> None:
         """Stop listening and drop every client; returns when nothing of it is left.
 
+        Does nothing while the sink is not started.
+
         Raises:
             SinkError: Storing a mail failed while it ran; what went wrong is its cause.
         """
-        assert self._thread
-        assert self._stop_serving
+        if self._thread is None or self._stop_serving is None:
+            return
         self._stop_serving()
         self._thread.join(_STOP_TIMEOUT)
         if self._thread.is_alive():
             raise SinkError(f"{self.url} did not stop within {_STOP_TIMEOUT:g} s")
-        self._belongings.close()
-        self.ca_file = None
+        self._clear_away()
         if self._errors:
             errors, self._errors = self._errors, []
             raise SinkError(
                 f"{self.url} had {len(errors)} errors of its own, first: {errors[0]!r}"
             ) from (errors[0] if len(errors) == 1 else ExceptionGroup("all of them", errors))
 
+    def _clear_away(self) -> None:
+        self._thread = self._stop_serving = self.ca_file = None
+        self._belongings.close()
+
     def _run(self, listening: socket.socket, terms: Terms, started: Future[None]) -> None:
-        with silent_thread(), asyncio.Runner(loop_factory=RealTimeLoop) as runner:
-            runner.run(self._serve(listening, terms, started))
+        try:
+            with silent_thread(), asyncio.Runner(loop_factory=RealTimeLoop) as runner:
+                runner.run(self._serve(listening, terms, started))
+        except BaseException as error:
+            if started.done():
+                raise
+            started.set_exception(error)
 
     async def _serve(self, listening: socket.socket, terms: Terms, started: Future[None]) -> None:
         loop = asyncio.get_running_loop()

@@ -6,6 +6,8 @@ import pytest
 
 from pytest_agentmail import world
 from pytest_agentmail.agents.mail_world import MailWorld
+from pytest_agentmail.agents.playing import Playing
+from pytest_agentmail.clock.agenda import Agenda, Event
 from pytest_agentmail.errors import SettingsError
 from pytest_agentmail.scenarios.history import MailHistory
 
@@ -42,6 +44,46 @@ def test_times_count_from_the_first_request_where_there_is_one(mail_world):
         start = run.clock.now()
         result = run.drive(requesting).result
         assert (result.message.received_at - start).total_seconds() == 55
+
+
+def test_a_history_played_after_the_first_signal_begins_at_once(mail_world):
+    with mail_world.open_run(clock="virtual") as run:
+        signal = run.signals.expect("verification", subject="Confirm")
+        run.clock.sleep(7)
+        start = run.clock.now()
+        run.play(MailHistory(world.mail_arrives(after=45)))
+        result = run.drive(lambda run: run.signals.wait(signal)).result
+        assert (result.message.received_at - start).total_seconds() == 45
+
+
+def test_a_second_history_adds_to_the_first(mail_world):
+    with mail_world.open_run(MailHistory(world.mail_arrives(after=30))) as run:
+        start = run.clock.now()
+        run.play(MailHistory(world.mail_arrives(after=10)))
+        run.signals.expect("verification")
+        run.clock.sleep(1)
+        run.play(MailHistory(world.mail_arrives(after=1)))
+        run.clock.sleep(60)
+        times = [(m.received_at - start).total_seconds() for m in run.mailbox.messages]
+        assert times == [2, 10, 30]
+        assert len({m.message_id for m in run.mailbox.messages}) == 3
+
+
+def test_an_event_that_is_under_way_when_it_is_planned_anew_brings_its_mail_once():
+    arrived, planned = [], []
+
+    class Clock:
+        def call_later(self, seconds, callback):
+            planned.append(callback)
+            return Event(0, callback, Agenda())
+
+    playing = Playing(Clock(), lambda number, arrival: arrived.append(number))
+    playing.add([world.mail_arrives(), world.mail_arrives(after=5)])
+    playing.on_signal()
+    playing.on_request()
+    for callback in planned:  # those of the signal, which were cancelled too late, first
+        callback()
+    assert arrived == [1, 2]
 
 
 def test_what_has_arrived_before_the_request_does_not_arrive_again(mail_world):

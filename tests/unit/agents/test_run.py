@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
+import sys
 import threading
 from email.message import EmailMessage
 
 import pytest
 
 from pytest_agentmail.agents.mail_world import MailWorld
-from pytest_agentmail.errors import AgentMailError, SettingsError
+from pytest_agentmail.errors import AgentMailError, LeaseExpired, SettingsError
 from pytest_agentmail.settings import Settings
 
 
@@ -120,6 +121,30 @@ def test_raises_off_keeps_the_exception_in_the_report(mail_world):
     assert isinstance(report.error, ZeroDivisionError)
 
 
+async def exits_async(run):
+    sys.exit(3)
+
+
+@pytest.mark.parametrize("agent", [lambda _: sys.exit(3), exits_async], ids=["sync", "async"])
+def test_an_agent_that_exits_has_ended_as_one_that_raises(mail_world, agent):
+    with mail_world.open_run(raises=False) as run:
+        report = run.drive(agent)
+        assert (report.finished, report.error.code) == (False, 3)
+    with mail_world.open_run() as run:
+        with pytest.raises(SystemExit) as caught:
+            run.drive(agent)
+        assert caught.value.agentmail_report == run.report
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, pytest.skip.Exception, pytest.fail.Exception])
+def test_what_stops_a_test_goes_through_an_agent(mail_world, stop):
+    def agent(run):
+        raise stop
+
+    with mail_world.open_run(raises=False) as run, pytest.raises(stop):
+        run.drive(agent)
+
+
 def test_sent_is_every_mail_once_in_order_of_arrival(mail_world, run):
     second = run.lease()
     send(mail_world, run.mailbox.address, second.address, subject="both")
@@ -181,6 +206,59 @@ def test_a_lease_for_another_run_makes_its_mail_foreign(mail_world, run):
     assert (result.status, result.discarded) == ("waiting", 1)
 
 
+def test_a_mailbox_lent_to_another_run_ends_alone(mail_world, run):
+    with mail_world.open_run() as other:
+        lent = other.lease(owned_by=run.run_id)
+    send(mail_world, run.mailbox.address, lent.address)
+    assert (len(run.mailbox.messages), lent.messages, len(run.sent)) == (1, [], 1)
+    assert len(mail_world.take_late()) == 1
+
+
+def test_a_run_that_has_ended_takes_part_in_nothing(mail_world):
+    with mail_world.open_run() as run:
+        request = run.tools.wrap(lambda: None, name="request")
+        signal = run.signals.expect("verification")
+        send(mail_world, run.mailbox.address)
+    for use in (
+        run.lease,
+        request,
+        lambda: run.drive(lambda _: None),
+        lambda: run.signals.expect("another"),
+        lambda: run.signals.wait(signal),
+    ):
+        with pytest.raises(AgentMailError) as caught:
+            use()
+        assert str(caught.value) == (
+            f"run {run.run_id} has ended, so it takes no further part in anything: "
+            f"have the test wait for its agent, or stop it"
+        )
+    assert (len(run.mailbox.messages), run.report.lives, run.tools.calls) == (1, 0, {})
+
+
+def test_an_agent_whose_drive_was_cancelled_is_refused_once_the_run_has_ended(mail_world):
+    begun, ended, refused = threading.Event(), threading.Event(), []
+
+    def agent(run):
+        begun.set()
+        ended.wait()
+        try:
+            run.mailbox.wait()
+        except LeaseExpired as error:
+            refused.append(error)
+
+    async def test():
+        with mail_world.open_run() as run:
+            driving = asyncio.create_task(run.drive_async(agent))
+            await asyncio.to_thread(begun.wait)
+            driving.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await driving
+        ended.set()
+
+    asyncio.run(test())  # leaving it joins the agent's thread
+    assert len(refused) == 1
+
+
 def test_stable_addresses_come_from_the_test_and_nothing_else(mail_world):
     def addresses(test):
         with mail_world.open_run(test=test, address="stable") as run:
@@ -229,6 +307,15 @@ def test_settings_reach_the_signals_and_the_lease(mail_world):
 def test_reprs_say_what_it_is(mail_world, run):
     assert repr(run) == f"<AgentRun {run.run_id} with {run.mailbox.address}>"
     assert repr(mail_world) == f"<MailWorld with <Sink smtp://127.0.0.1:{mail_world.sink.port}>>"
+
+
+def test_a_world_that_is_not_started_has_no_runs():
+    with pytest.raises(AgentMailError) as caught, MailWorld().open_run():
+        pass  # pragma: no cover
+    assert str(caught.value) == (
+        "the world is not started, so no mail could come; "
+        "open runs inside `with MailWorld() as world:`"
+    )
 
 
 def test_a_world_has_the_settings_it_is_given():

@@ -55,6 +55,11 @@ def tools(clock, mail):
     return Tools(clock, mail, settle=0.5)
 
 
+def accept(mail):
+    for tell in mail.add_sent("a mail"):
+        tell()
+
+
 class App:
     def request(self, address: str, *, urgent: bool = False) -> str:
         """Ask for a code."""
@@ -97,6 +102,66 @@ def test_async_tools_are_steps_until_they_are_done(tools, tool, name):
     assert tools.calls == {name: (1, 1)}
 
 
+def test_a_sync_tool_that_gives_a_coroutine_is_a_step_until_that_is_done(tools, clock):
+    gate = []
+
+    async def later(address):
+        gate.append(dict(tools.calls))
+        clock.log.append("runs")
+        return address
+
+    coroutine = tools.wrap(lambda address: later(address), name="request")("ada")
+    assert tools.calls == {"request": (1, 0)}
+    assert clock.log == [("hold", STEP, float("inf")), ("release", STEP)]
+    assert asyncio.run(coroutine) == "ada"
+    assert gate == [{"request": (1, 0)}]
+    assert tools.calls == {"request": (1, 1)}
+    assert clock.log[2:] == [("hold", STEP, float("inf")), "runs", ("release", STEP)]
+
+
+def test_a_task_stays_a_task(tools):
+    async def agent():
+        loop = asyncio.get_running_loop()
+        task = tools.wrap(lambda: loop.create_task(asyncio.sleep(0, "done")), name="request")()
+        assert tools.calls == {"request": (1, 0)}
+        (done,), _ = await asyncio.wait([task])
+        return done.result()
+
+    assert asyncio.run(agent()) == "done"
+    assert tools.calls == {"request": (1, 1)}
+
+
+def test_a_coroutine_that_fails_was_attempted(tools):
+    async def fail():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(tools.wrap(lambda: fail(), name="request")())
+    assert tools.calls == {"request": (1, 0)}
+
+
+def test_what_is_for_async_with_is_handed_on_as_it_is(tools):
+    class Response:
+        def __await__(self):
+            raise NotImplementedError  # pragma: no cover
+
+        async def __aenter__(self):
+            raise NotImplementedError  # pragma: no cover
+
+    response = Response()
+    assert tools.wrap(lambda: response, name="request")() is response
+
+
+@pytest.mark.parametrize("name", ["check", "ledger", "lease", "sleep", "smtp.data"])
+def test_the_steps_of_a_run_are_no_names_of_tools(tools, name):
+    with pytest.raises(SettingsError) as caught:
+        tools.wrap(App().request, name=name)
+    assert str(caught.value) == (
+        f"a tool cannot be called {name!r}, which is a step of the run itself: give it another "
+        f"name= (not check, lease, ledger, sleep, smtp.data)"
+    )
+
+
 def test_as_a_decorator(tools):
     @tools.wrap(name="send-mail")
     def send():
@@ -137,6 +202,7 @@ def test_time_stands_still_in_a_step_and_no_longer(tools, clock):
     ]
 
 
+STEP = "step request is in progress"
 AWAITED = "the mail that request causes is awaited"
 
 
@@ -153,19 +219,19 @@ def test_after_an_effect_its_mail_is_awaited(tools, clock, mail, fails):
     else:
         wrapped()
     assert clock.log[2:] == [("hold", AWAITED, 0.5)]
-    mail.add_sent("a mail")
+    accept(mail)
     assert clock.log[3:] == [("release", AWAITED)]
 
 
 def test_mail_that_came_during_the_step_is_not_awaited(tools, clock, mail):
-    tools.wrap(lambda: mail.add_sent("a mail"), name="request", effect=True)()
+    tools.wrap(lambda: accept(mail), name="request", effect=True)()
     assert clock.log[2:] == [("hold", AWAITED, 0.5), ("release", AWAITED)]
 
 
 def test_each_effect_awaits_a_mail_of_its_own(tools, clock, mail):
     request = tools.wrap(lambda: None, name="request", effect=True)
     request()
-    mail.add_sent("a mail")
+    accept(mail)
     request()
     assert clock.log[-1] == ("hold", AWAITED, 0.5)
 

@@ -86,6 +86,30 @@ def test_a_cancelled_async_wait_gives_its_wakeup_up():
     assert wakeup.cancelled()
 
 
+def test_a_hundred_waiters_share_a_thread_that_ends_with_them():
+    """I12."""
+
+    def timing():
+        return [thread for thread in threading.enumerate() if thread.name == "agentmail-timers"]
+
+    for thread in timing():
+        thread.join()
+
+    async def main():
+        wakeup = Future()
+        waits = [RealClock().wait_async(wakeup, 60) for _ in range(100)]
+        waiting = [asyncio.create_task(wait) for wait in waits]
+        await asyncio.sleep(0)
+        threads = timing()
+        ring(wakeup)
+        assert all(await asyncio.gather(*waiting))
+        return threads
+
+    (thread,) = asyncio.run(main())
+    thread.join()
+    assert timing() == []
+
+
 def test_real_time_stands_still_for_nobody():
     clock = RealClock()
     with clock.hold("step") as hold, hold.lifted():

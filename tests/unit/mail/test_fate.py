@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from email import message_from_bytes, policy
+from email.message import EmailMessage
 from typing import get_args
 
 import pytest
@@ -92,7 +93,8 @@ def test_misdelivered_mail_goes_to_an_address_nobody_has(world, run, mailbox):
     run.faults.add([words.mail_misdelivered()])
     send(world, "one")
     assert mailbox.messages == []
-    (stray,) = world.post_office.strays
+    assert world.post_office.strays == ()
+    (stray,) = world.post_office.misdelivered
     assert (stray.subject, stray.envelope_to == (ADA,)) == ("one", False)
     assert subjects(run.sent) == ["one"]
 
@@ -145,6 +147,43 @@ def test_an_adversary_adds_and_takes_nothing_away(raw, kind):
     )
     assert ("483920" in said) == (b"483920" in raw)
     assert rewritten(raw, kind) != raw
+
+
+@pytest.mark.parametrize("kind", get_args(words.Adversary))
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Type: text/plain; charset=x-unknown",
+        b"Content-Type: text/html; charset=x-unknown",
+        b"Content-Type: text/plain; charset=undefined",
+        b"From: <",
+        b'From: "a" <@,;:',
+        b"From: =?x-unknown?q?=41?= <\xff@\xff>",
+        b"Content-Type: multipart/mixed; boundary=b",
+        b"Content-Type: message/rfc822",
+    ],
+)
+def test_an_adversary_rewrites_broken_mail_too(head, kind):
+    body = b"\r\n\r\nD\xe9j\xe0 vu: 483920\r\n"
+    changed = rewritten(head + body, kind)
+    parts = message_from_bytes(changed, policy=policy.default).walk()
+    said = b"".join(part.get_payload(decode=True) or b"" for part in parts)
+    assert b"D\xe9j\xe0 vu: 483920" in said + changed
+
+
+def test_an_adversary_leaves_attachments_where_they_are():
+    mail = EmailMessage(policy=policy.SMTP)
+    mail["From"] = "Shop <shop@app.example>"
+    mail.set_content("Your code is 483920.")
+    mail.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="terms.pdf")
+    for kind in get_args(words.Adversary):
+        changed = message_from_bytes(rewritten(mail.as_bytes(), kind), policy=policy.default)
+        assert [each.get_content() for each in changed.iter_attachments()] == [b"%PDF"]
+
+
+def test_a_mail_of_attachments_alone_has_no_words_to_twist():
+    raw = b"Content-Type: application/pdf\r\n\r\n%PDF\r\n"
+    assert b"%PDF" in rewritten(raw, "hidden_text")
 
 
 def test_adversarial_mail_is_what_the_mailbox_gets(world, run, mailbox):

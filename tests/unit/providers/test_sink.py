@@ -70,8 +70,8 @@ def test_other_mailboxes_are_not_searched(world, provider, address):
 def test_what_is_foreign(world, provider, headers, why):
     """I2; HB-35: what the headers do not say is not foreign."""
     world.lease("bob", run_id="run-two")
-    world.lease("gone", run_id="run-gone")
-    world.post_office.release("run-gone", test="test_gone")
+    gone = world.lease("gone", run_id="run-gone")
+    world.post_office.release([gone], test="test_gone")
     said = provider.foreign(world.deliver(ADA, **headers))
     assert said is None if why is None else why in said
 

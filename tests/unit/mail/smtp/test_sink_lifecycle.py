@@ -19,6 +19,7 @@ import pytest
 
 from pytest_agentmail.errors import SinkError
 from pytest_agentmail.mail.post_office import Acceptance
+from pytest_agentmail.mail.smtp.engine import Engine
 from pytest_agentmail.mail.smtp.faults import BEFORE_REPLY, CONNECT, Delay, Reply
 from pytest_agentmail.mail.smtp.sink import Sink
 
@@ -107,6 +108,52 @@ def test_it_can_be_started_again_on_the_same_port(office, taken):
             send(sink)
     assert sink.port == port
     assert len(taken) == 3
+
+
+@pytest.mark.parametrize("broken", ["Engine", "RealTimeLoop"])
+def test_a_thread_that_fails_first_is_an_error_of_the_start(
+    nothing_left, office, monkeypatch, broken
+):
+    def fail(*args):
+        raise ZeroDivisionError("broken")
+
+    sink = Sink(office)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"pytest_agentmail.mail.smtp.sink.{broken}", fail)
+        with pytest.raises(SinkError) as caught:
+            sink.start()
+    assert str(caught.value) == ("the SMTP sink could not start: ZeroDivisionError('broken')")
+    assert not sink.running
+    with sink:
+        assert sink.running
+
+
+def test_a_thread_that_fails_later_does_not_fail_the_start_again(office, monkeypatch):
+    seen, close_well = [], Engine.close
+    monkeypatch.setattr(threading, "excepthook", lambda args: seen.append(args.exc_value))
+
+    async def close(engine):
+        await close_well(engine)
+        asyncio.get_running_loop().call_soon(fail)
+
+    def fail():
+        raise SystemExit
+
+    monkeypatch.setattr("pytest_agentmail.mail.smtp.sink.Engine.close", close)
+    with Sink(office):
+        pass
+    assert [type(error) for error in seen] == [SystemExit]
+
+
+def test_starting_twice_is_an_error_and_stopping_twice_is_none(nothing_left, office):
+    sink = Sink(office)
+    sink.stop()
+    sink.start()
+    with pytest.raises(SinkError) as caught:
+        sink.start()
+    assert str(caught.value) == f"{sink.url} is started already; stop() it first"
+    sink.stop()
+    sink.stop()
 
 
 @pytest.mark.parametrize("tls", ["off", "implicit"])
