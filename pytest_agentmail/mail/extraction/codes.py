@@ -16,6 +16,7 @@ from pytest_agentmail.mail.extraction.quoting import subject_line
 from pytest_agentmail.mail.extraction.reading import read_lines
 from pytest_agentmail.mail.extraction.shapes import ascii_forms
 from pytest_agentmail.mail.extraction.signs import signs_of
+from pytest_agentmail.mail.extraction.sole import sign_of_sole
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, terms
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
     named_in_subject = any(t.kind == "code" for t in terms(ascii_forms(subject), CODE_KINDS))
     tallies: dict[str, _Tally] = {}
     bound: set[str] = set()
+    shown = "html" if html.visible_text else "text"
     sources = (
         ("subject", Page((subject_line(subject),)).cut().lines),
         ("html", html.cut().lines),
@@ -78,6 +80,8 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
                 reasons = list(signs_of(reads, index, sighting))
                 if named_in_subject and where != "subject":
                     reasons.append(Reason(NAMED_IN_SUBJECT, "the subject speaks of a code"))
+                if where == shown and (sole := sign_of_sole(subject, reads, read, sighting)):
+                    reasons.append(sole)
                 if where == "subject":
                     reasons.append(Reason(IN_SUBJECT, "stands in the subject"))
                 if where == "text" and displayed and sighting.value not in displayed:
