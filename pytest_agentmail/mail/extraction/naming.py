@@ -102,7 +102,8 @@ def _named_in_segment(
 ) -> Reason | None:
     """A word for "code" in the same sentence; each names the number nearest to it."""
     best: Reason | None = None
-    listed = [each for each in [*beside, sighting] if {each.start, sighting.start} <= read.listed]
+    together = read.listed if sighting.start in read.listed else read.choices
+    listed = [each for each in [*beside, sighting] if {each.start, sighting.start} <= together]
     first = min(listed, default=sighting)
     rivals = [
         each
