@@ -24,6 +24,7 @@ _QUOTED_UTF8 = re.compile(rb"=(?:C[2-9A-F]|D[0-9A-F]|E[0-9A-F]=[89AB][0-9A-F])=[
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n)")
 _BAD_QUOTING = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?\n|[ \t]*$)")
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_RULE = re.compile(rb"-{5,}|_{5,}")  # a line drawn above what a gateway appends
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -190,6 +191,8 @@ class _Base64Block:
 
 def _without_strays(row: bytes) -> bytes | None:
     """A line without the few characters that are not base64; None when it is something else."""
+    if _RULE.fullmatch(row):
+        return None
     packed = row.translate(_URL_SAFE, b" \t\x0b\x0c")
     line = _NOT_BASE64.sub(b"", packed)
     if re.search(rb"[^=]=+[^=]", row) and re.search(rb"[\"'<>&?]", row):

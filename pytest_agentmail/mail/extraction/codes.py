@@ -15,7 +15,7 @@ from pytest_agentmail.mail.extraction.page import Page
 from pytest_agentmail.mail.extraction.quoting import subject_line
 from pytest_agentmail.mail.extraction.reading import read_lines
 from pytest_agentmail.mail.extraction.shapes import ascii_forms
-from pytest_agentmail.mail.extraction.signs import signs_of
+from pytest_agentmail.mail.extraction.signs import TO_ENTER, TO_ENTER_ABOVE, signs_of
 from pytest_agentmail.mail.extraction.sole import sign_of_sole
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, terms
 
@@ -33,6 +33,7 @@ ALIKE = 6  # points that make no difference between two codes
 # What the mail as a whole says about one place.
 NAMED_IN_SUBJECT = 15
 IN_SUBJECT = 8
+WHAT_TO_ENTER = 8
 REPEATED = 6
 BOUND_TO_DOMAIN = 12
 NOT_DISPLAYED = -25
@@ -80,6 +81,8 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
                 reasons = list(signs_of(reads, index, sighting))
                 if named_in_subject and where != "subject":
                     reasons.append(Reason(NAMED_IN_SUBJECT, "the subject speaks of a code"))
+                    if TO_ENTER in reasons or TO_ENTER_ABOVE in reasons:
+                        reasons.append(Reason(WHAT_TO_ENTER, "that is what one is told to enter"))
                 if where == shown and (sole := sign_of_sole(subject, reads, read, sighting)):
                     reasons.append(sole)
                 if where == "subject":

@@ -159,6 +159,9 @@ def _named_around(reads: list[ReadLine], index: int, sighting: Sighting) -> Reas
     above = neighbours(reads, index + listed, step=-1, count=5)
     for distance, line in enumerate(above):
         kinds = [term.kind for term in line.terms]
+        if distance == 0 and {"code", "promo"} <= {*kinds}:
+            text = next(t.text for t in line.terms if t.kind == "promo")
+            return Reason(LABELLED, f"is labelled as {_LABELS['promo']} ({text})")
         if "code" in kinds:
             text = next(t.text for t in reversed(line.terms) if t.kind == "code")
             return Reason(NAMED_ABOVE - 4 * distance, f"{text!r} stands above it")
