@@ -83,8 +83,9 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
                     reasons.append(Reason(NAMED_IN_SUBJECT, "the subject speaks of a code"))
                     if TO_ENTER in reasons or TO_ENTER_ABOVE in reasons:
                         reasons.append(Reason(WHAT_TO_ENTER, "that is what one is told to enter"))
-                if where == shown and (sole := sign_of_sole(subject, reads, read, sighting)):
-                    reasons.append(sole)
+                unnamed = sum(reason.points for reason in reasons) < ENOUGH
+                if where == shown and unnamed:
+                    reasons += sign_of_sole(subject, reads, read, sighting)
                 if where == "subject":
                     reasons.append(Reason(IN_SUBJECT, "stands in the subject"))
                 if where == "text" and displayed and sighting.value not in displayed:

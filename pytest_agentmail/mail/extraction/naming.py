@@ -158,15 +158,12 @@ def _named_around(reads: list[ReadLine], index: int, sighting: Sighting) -> Reas
         index -= 1  # what stands above the list names all of it
     above = neighbours(reads, index + listed, step=-1, count=5)
     for distance, line in enumerate(above):
-        kinds = [term.kind for term in line.terms]
-        if distance == 0 and {"code", "promo"} <= {*kinds}:
-            text = next(t.text for t in line.terms if t.kind == "promo")
-            return Reason(LABELLED, f"is labelled as {_LABELS['promo']} ({text})")
-        if "code" in kinds:
-            text = next(t.text for t in reversed(line.terms) if t.kind == "code")
-            return Reason(NAMED_ABOVE - 4 * distance, f"{text!r} stands above it")
-        if distance == 0 and (label := _short_label(line)):
+        named = [term for term in line.terms if term.kind == "code"]
+        label = None if distance else _label_above(line, named)
+        if label:
             return Reason(LABELLED, f"is labelled as {_LABELS[label.kind]} ({label.text})")
+        if named:
+            return Reason(NAMED_ABOVE - 4 * distance, f"{named[-1].text!r} stands above it")
         if any(alone(line.clean, each) for each in line.found):
             break
     return _named_below(reads, index)
@@ -196,6 +193,13 @@ def _named_below(reads: list[ReadLine], index: int) -> Reason | None:
             if term.kind == "code":
                 return Reason(NAMED_BELOW - 6 * distance, f"{term.text!r} stands below it")
     return None
+
+
+def _label_above(line: ReadLine, named: list[Term]) -> Term | None:
+    """The word by which the line right above says that it is a number of another sort."""
+    if not named:
+        return _short_label(line)
+    return next((term for term in line.terms if term.kind == "promo"), None)
 
 
 def _short_label(line: ReadLine) -> Term | None:

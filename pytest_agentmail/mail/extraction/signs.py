@@ -59,7 +59,9 @@ def signs_of(reads: list[ReadLine], index: int, sighting: Sighting) -> Iterator[
 
 
 # Words that somebody else chose, such as the name of a board one is invited to.
-_QUOTATION = re.compile(r"\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|«[^«»\n]{1,200}»|„[^„“”\n]{1,200}[“”]")
+_QUOTATION = re.compile(
+    r"\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|«[^«»\n]{1,200}»|„[^„“”\n]{1,200}[“”]"
+)
 _FEWEST_WORDS = 4
 
 

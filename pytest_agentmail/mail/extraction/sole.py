@@ -15,7 +15,7 @@ from pytest_agentmail.mail.extraction.shapes import ascii_forms
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, LINK_KINDS, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_agentmail.mail.extraction.reading import ReadLine
     from pytest_agentmail.mail.extraction.shapes import Sighting
@@ -39,7 +39,7 @@ _IT_IS = re.compile(r"(?:\W*[^\W\d_]{1,8}){0,3}\W*[:：]\s*")
 
 def sign_of_sole(
     subject: str, reads: Sequence[ReadLine], read: ReadLine, sighting: Sighting
-) -> Reason | None:
+) -> Iterator[Reason]:
     """Whether it is all that the mail says, or all but a greeting.
 
     Args:
@@ -50,16 +50,15 @@ def sign_of_sole(
     """
     numbers = {each.value for line in reads for each in line.found}
     if len(numbers) > _MOST_FOUND or _of_another_sort(subject, reads):
-        return None
+        return
     if not (alone(read.clean, sighting) or _is_pointed_at(read.clean, sighting)):
-        return None
+        return
     around = [_without_found(line) for line in reads if line is not read]
     letters = sum(len(_LETTER.findall(text)) for text in around)
     if not letters:
-        return Reason(ALL_THERE_IS, "the mail says nothing else")
-    if letters <= _FEW_LETTERS and _asks_for_it(subject):
-        return Reason(HARDLY_MORE, "the mail says hardly anything else")
-    return None
+        yield Reason(ALL_THERE_IS, "the mail says nothing else")
+    elif letters <= _FEW_LETTERS and _asks_for_it(subject):
+        yield Reason(HARDLY_MORE, "the mail says hardly anything else")
 
 
 def _of_another_sort(subject: str, reads: Sequence[ReadLine]) -> bool:
