@@ -203,8 +203,10 @@ def _label_above(line: ReadLine, named: list[Term]) -> Term | None:
 
 
 def _short_label(line: ReadLine) -> Term | None:
-    """The word that makes a short line the label of what follows."""
-    if len(line.clean.strip()) > _NEAR or any(t.kind in {"act", "figures"} for t in line.terms):
+    """The word that makes a short line the label of what follows; a number in it has it."""
+    if line.found or len(line.clean.strip()) > _NEAR:
+        return None
+    if any(t.kind in {"act", "figures"} for t in line.terms):
         return None
     labels = [term for term in line.terms if term.kind in _LABELS]
     return labels[-1] if labels else None

@@ -82,7 +82,7 @@ def test_what_is_displayed(html, text):
         ("<big style='font-size:2em'>a</big>", Look(large=True)),
         ("<font size=5>a</font>", Look(large=True)),
         ("<s>a</s>", Look(struck=True)),
-        ("<blockquote type=cite>a</blockquote>", Look(quoted=True)),
+        ("<blockquote type=cite>a</blockquote>", Look(quoted=True, indented=True)),
         ("<div class=gmail_quote>a</div>", Look(quoted=True)),
         ("<a href='tel:1'>a</a>", Look(dialled=True)),
         ("<div style='letter-spacing:5px'>a</div>", Look(framed=True)),
