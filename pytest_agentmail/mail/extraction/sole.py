@@ -29,6 +29,7 @@ _FEW_LETTERS = 80  # as long as a greeting and a name at the end
 _MOST_FOUND = 3  # more numbers than that are data
 _OTHER_SORTS = frozenset({"other", "promo", "order", "reference", "phone", "price", "place"})
 _CONFIRMED = frozenset({"phone", "place"})  # what one is asked to confirm is not what one is sent
+_FOOTING = frozenset({"phone", "place"})  # of the sender; what stands right above labels it anyhow
 _LETTER = re.compile(r"[^\W\d_]")
 _IS_IT = re.compile(
     r"\s*(?:(?:is|ist|lautet|est|es|è|é|er|är|on|este|to|je|jest|είναι|adalah|ialah|là)\b|です|입니다|คือ|是|है)"
@@ -66,7 +67,7 @@ def _of_another_sort(subject: str, reads: Sequence[ReadLine]) -> bool:
     named = {term.kind for term in terms(ascii_forms(subject), CODE_KINDS)}
     if "code" not in named and named & _OTHER_SORTS - (_CONFIRMED if _confirms(subject) else set()):
         return True
-    return any(term.kind in _OTHER_SORTS for line in reads for term in line.terms)
+    return any(term.kind in _OTHER_SORTS - _FOOTING for line in reads for term in line.terms)
 
 
 def _asks_for_it(subject: str) -> bool:

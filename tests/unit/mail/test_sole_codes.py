@@ -72,6 +72,12 @@ def test_what_more_there_is_to_read_leaves_it_a_number(subject, body):
     assert text_mail(body, subject=subject).codes == ()
 
 
+def test_the_address_of_the_sender_at_the_end():
+    body = "Hi,\n\n482913\n\nAcme Inc., 12 Main Street"
+    assert text_mail(body, subject="Confirm").code == "482913"
+    assert text_mail(f"Room\n\n{body}", subject="Hello").codes == ()
+
+
 def test_the_reasons_of_a_sole_code():
     (bare,) = text_mail("482913").code_candidates
     assert bare.reasons[0] == "+30 the mail says nothing else"
