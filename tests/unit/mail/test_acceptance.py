@@ -139,7 +139,7 @@ def test_a_run_that_has_ended_has_no_refusals(fresh_world):
     under_way.addresses("client", "ada@agentmail.example")
     under_way.refuses("client", 451)
     assert len(log.refusals("run-one")) == 1
-    small.post_office.release("run-one", test="test")
+    small.post_office.release(small.post_office.mailboxes("run-one"), test="test")
     under_way.refuses("client", 451)
     assert log.refusals("run-one") == ()
 
