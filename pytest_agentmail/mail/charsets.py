@@ -131,6 +131,7 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _SAMPLE = 8_000
 _UNSURE = 0.025  # below this confidence a finding says nothing
 _TELLING = 6  # octets; fewer cannot refute a label
+_TELLING_CHARACTERS = 10  # the same for charsets that write a character with two of them
 _BY_DEFAULT = frozenset({"cp1252", "iso8859-15"})  # what programs say that were told nothing
 _TOLERATED = 0.1  # the share of unreadable octets, among those that are not ASCII, of a mere slip
 
@@ -174,7 +175,8 @@ def _can_be(claim: str, sample: bytes, found: dict[str, float], best: float) -> 
         found = _confidences(sample.decode(claim, "ignore").encode(claim))
         best = max(found.values(), default=0.0)
     marks = _marks(sample)
-    if marks < _TELLING and claim not in _BY_DEFAULT:
+    telling = _TELLING_CHARACTERS if name in _LARGE_SETS and not unreadable else _TELLING
+    if marks < telling and claim not in _BY_DEFAULT:
         return True
     if name in found:
         # The more octets there are, the more a difference says.
