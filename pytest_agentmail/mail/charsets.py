@@ -132,11 +132,17 @@ _GLUED = re.compile(r"[A-Za-z][\u0370-\u0eff]|[\u0370-\u0eff][A-Za-z]|[a-z][\u30
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _SAMPLE = 8_000
 _UNSURE = 0.025  # below this confidence a finding says nothing
+<<<<<<< HEAD
 _TELLING = 6  # characters; fewer cannot refute a label
 _BY_DEFAULT = frozenset(
     {"cp1252", "iso8859-15", "gb18030"}
 )  # what programs say that were told nothing
 _LATIN = frozenset({"cp1252", "iso8859-15"})
+=======
+_TELLING = 6  # octets; fewer cannot refute a label
+_TELLING_CHARACTERS = 10  # the same for charsets that write a character with two of them
+_BY_DEFAULT = frozenset({"cp1252", "iso8859-15"})  # what programs say that were told nothing
+>>>>>>> reading2
 _TOLERATED = 0.1  # the share of unreadable octets, among those that are not ASCII, of a mere slip
 
 
@@ -178,7 +184,13 @@ def _can_be(claim: str, sample: bytes, found: dict[str, float], best: float) -> 
     if unreadable and name not in found:
         found = _confidences(sample.decode(claim, "ignore").encode(claim))
         best = max(found.values(), default=0.0)
+<<<<<<< HEAD
     if foreign < _TELLING and claim not in _LATIN and not _GLUED.search(text):
+=======
+    marks = _marks(sample)
+    telling = _TELLING_CHARACTERS if name in _LARGE_SETS and not unreadable else _TELLING
+    if marks < telling and claim not in _BY_DEFAULT:
+>>>>>>> reading2
         return True
     if name in found:
         # The more characters there are, the more a difference says.

@@ -103,3 +103,9 @@ def test_what_is_no_text_is_still_read():
     assert isinstance(decode_text(bytes(range(128, 256)), None, noted), str)
     assert noted
     assert isinstance(decode_text(b"\x81\x8d\x8f", None, []), str)
+
+
+def test_few_characters_do_not_refute_the_label_of_a_large_charset():
+    notes: list[str] = []
+    assert decode_text("認証番号: 0000".encode("euc-jp"), "euc-jp", notes) == "認証番号: 0000"
+    assert notes == []
