@@ -1,4 +1,4 @@
-"""Write a wait once; run it blocking or as a coroutine.
+"""Write a wait once; run it blocking here, or as a coroutine with `tasks`.
 
 A wait is a generator. It yields a `Pause` whenever it has to wait, and is sent whether the pause
 was cut short by its wakeup; it yields a `Call` for what may take long, and is sent what that
@@ -7,7 +7,6 @@ returned. What the generator returns is the result. Closing it ends the wait.
 
 from __future__ import annotations
 
-import asyncio
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_agentmail.clock.protocol import Clock
 
-__all__ = ["Call", "Pause", "Wait", "Watch", "finish", "finish_async", "ring"]
+__all__ = ["Call", "Pause", "Wait", "Watch", "finish", "ring"]
 
 T = TypeVar("T")
 
@@ -74,25 +73,6 @@ def finish(clock: Clock, wait: Wait[T]) -> T:
                 step = wait.send(step.function())
             else:
                 step = wait.send(clock.wait(step.wakeup, step.seconds))
-    except StopIteration as end:
-        result: T = end.value
-        return result
-    finally:
-        wait.close()
-
-
-async def finish_async(clock: Clock, wait: Wait[T]) -> T:
-    """Run `wait` in this task and return its result."""
-    __tracebackhide__ = True
-    try:
-        step = next(wait)
-        while True:
-            if isinstance(step, Pause):
-                step = wait.send(await clock.wait_async(step.wakeup, step.seconds))
-            elif step.brief:
-                step = wait.send(step.function())
-            else:
-                step = wait.send(await asyncio.to_thread(step.function))
     except StopIteration as end:
         result: T = end.value
         return result

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
-from pytest_agentmail.clock.pausing import Wait, Watch, finish, finish_async, ring
+from pytest_agentmail.clock.pausing import Wait, Watch, finish, ring
+from pytest_agentmail.clock.tasks import finish_async
 from pytest_agentmail.errors import LeaseExpired
 from pytest_agentmail.mail.explaining import nothing_matched, something_arrived
 from pytest_agentmail.mail.matching import Criteria

@@ -6,7 +6,8 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
-from pytest_agentmail.clock.pausing import finish, finish_async
+from pytest_agentmail.clock.pausing import finish
+from pytest_agentmail.clock.tasks import finish_async
 from pytest_agentmail.errors import (
     ContractConflict,
     ProviderError,

@@ -175,9 +175,8 @@ def test_a_worker_that_crashed_gives_none(run):
 
 
 def test_figures_are_told_when_the_session_stops_early(run):
-    result = run(
-        "-x",
-        source=FIGURES + "        assert number < 1\n",
-    )
-    result.assert_outcomes(passed=1, failed=1)
+    """The session's fixtures are then torn down while it finishes."""
+    source = FIGURES + "        if number == 1:\n            pytest.exit('enough')\n"
+    result = run(source=source)
+    result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["agentmail: 2 runs, *"])

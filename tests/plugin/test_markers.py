@@ -12,7 +12,7 @@ def test_markers_are_registered_with_what_they_take(pytester):
     result.stdout.fnmatch_lines(
         [
             "@pytest.mark.agentmail(domain='agentmail.example', address='unique', lease=3600.0, "
-            "checks=10, within=120.0, clock='real', datetime=True, settle=0.5, own_sink=False, raises=True): Settings for this test; before those of the "
+            "checks=10, within=120.0, clock='real', datetime=True, settle=0.5, own_sink=False, raises=True, store='memory', resume_minimum=0): Settings for this test; before those of the "
             "command line and the ini file.",
             "",
             "@pytest.mark.mail_fault(*faults): What goes wrong with the mail of this test; "
@@ -30,7 +30,7 @@ def test_markers_are_registered_with_what_they_take(pytester):
         (
             "chekcs=3",
             "@pytest.mark.agentmail: there is no setting 'chekcs': "
-            "expected one of domain, address, lease, checks, within, clock, datetime, settle, own_sink, raises",
+            "expected one of domain, address, lease, checks, within, clock, datetime, settle, own_sink, raises, store, resume_minimum",
         ),
         (
             "checks=0",

@@ -22,6 +22,7 @@ DOES_IO = {
     "mail/smtp/engine.py",
     "mail/smtp/tls.py",
     "clock/real.py",
+    "clock/tasks.py",
     "clock/loop.py",
     "clock/sharing.py",
     "clock/frozen.py",

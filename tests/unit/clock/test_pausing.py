@@ -7,7 +7,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from pytest_agentmail.clock.pausing import Pause, finish, finish_async, ring
+from pytest_agentmail.clock.pausing import Pause, finish, ring
+from pytest_agentmail.clock.tasks import finish_async
 
 
 def two_pauses(log):
