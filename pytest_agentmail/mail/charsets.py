@@ -127,11 +127,16 @@ _LARGE_SETS = frozenset({"gb18030", "big5hkscs", "cp932", "euc_jp", "cp949", "jo
 _TAG = re.compile(rb"<[^<>]{0,2000}>")
 _KANA = re.compile(r"[\u3041-\u30ff]")
 _HALF_WIDTH = re.compile(r"[\uff61-\uff9f]")
+# Letters of a script inside a word of Latin ones: no language writes so.
+_GLUED = re.compile(r"[A-Za-z][\u0370-\u0eff]|[\u0370-\u0eff][A-Za-z]|[a-z][\u3040-\uffef]+[a-z]")
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _SAMPLE = 8_000
 _UNSURE = 0.025  # below this confidence a finding says nothing
-_TELLING = 6  # octets; fewer cannot refute a label
-_BY_DEFAULT = frozenset({"cp1252", "iso8859-15"})  # what programs say that were told nothing
+_TELLING = 6  # characters; fewer cannot refute a label
+_BY_DEFAULT = frozenset(
+    {"cp1252", "iso8859-15", "gb18030"}
+)  # what programs say that were told nothing
+_LATIN = frozenset({"cp1252", "iso8859-15"})
 _TOLERATED = 0.1  # the share of unreadable octets, among those that are not ASCII, of a mere slip
 
 
@@ -173,12 +178,11 @@ def _can_be(claim: str, sample: bytes, found: dict[str, float], best: float) -> 
     if unreadable and name not in found:
         found = _confidences(sample.decode(claim, "ignore").encode(claim))
         best = max(found.values(), default=0.0)
-    marks = _marks(sample)
-    if marks < _TELLING and claim not in _BY_DEFAULT:
+    if foreign < _TELLING and claim not in _LATIN and not _GLUED.search(text):
         return True
     if name in found:
-        # The more octets there are, the more a difference says.
-        return best <= found[name] * (1.2 + 8 / max(marks, 4))
+        # The more characters there are, the more a difference says.
+        return best <= found[name] * (1.2 + 8 / max(foreign, 4))
     return best < _UNSURE if name in _LARGE_SETS else name not in _known()
 
 

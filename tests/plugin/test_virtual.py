@@ -15,7 +15,7 @@ from pytest_agentmail import VirtualClock, world
 def sends_and_waits(run):
     expected = run.signals.expect("verification_email", within=7200)
     with smtplib.SMTP(run.sink.host, run.sink.port) as smtp:
-        smtp.sendmail("app@shop.example", run.mailbox.address, "Subject: Confirm\\r\\n\\r\\n482913\\r\\n")
+        smtp.sendmail("app@shop.example", run.mailbox.address, "Subject: Confirm\\r\\n\\r\\nCode: 482913\\r\\n")
     time.sleep(3600)
     return run.signals.wait(expected)
 
@@ -152,9 +152,9 @@ def test_it(agent_run):
     agent_run.drive(lambda run: run.clock.sleep(1))
 """
     )
-    result = suite.run_with("--agentmail-clock=virtual", "--timeout=1")
+    result = suite.run_with("--agentmail-clock=virtual", "--timeout=4")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*Failed: Timeout (>1.0s) from pytest-timeout."])
+    result.stdout.fnmatch_lines(["*Failed: Timeout (>4.0s) from pytest-timeout."])
 
 
 # Neighbours.
@@ -208,7 +208,7 @@ MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 def send(sink, address):
     with smtplib.SMTP(sink.host, sink.port) as smtp:
-        smtp.sendmail("app@shop.example", address, "Subject: Confirm\\r\\n\\r\\n482913\\r\\n")
+        smtp.sendmail("app@shop.example", address, "Subject: Confirm\\r\\n\\r\\nCode: 482913\\r\\n")
 
 @pytest.fixture
 def later(smtp_sink, mailbox):

@@ -101,6 +101,7 @@ def words_of(path: str) -> list[str]:
 
 _RANDOM = 2.6  # bits per character; words have less
 _SHORTEST = 8
+_MANY_KINDS = 8  # different characters
 
 
 def looks_random(text: str) -> bool:
@@ -115,4 +116,5 @@ def looks_random(text: str) -> bool:
         return False
     counts = Counter(text)
     entropy = -sum(n / len(text) * math.log2(n / len(text)) for n in counts.values())
-    return entropy >= _RANDOM
+    # Padding makes a token no less random.
+    return entropy >= _RANDOM or len(counts) >= _MANY_KINDS

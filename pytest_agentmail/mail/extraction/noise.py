@@ -66,6 +66,10 @@ NOISE: tuple[Noise, ...] = (
     _noise("size", r"(?<![\w])\d+\s?[x×]\s?\d+(?!\w)"),
 )  # fmt: skip
 
+# Most lines hold neither: no pattern need be tried on them.
+_MAY_BE_NOISE = re.compile(r"\d|[@:.#*•●©]|[!-~]{200}")
+_MAY_BE_ADDRESS = re.compile(r"[@:.]")
+
 # The last line of a mail or message that browsers fill in by themselves: it repeats the code.
 DOMAIN_BOUND = re.compile(r"^@[\w.-]+(?:\s+@[\w.-]+)?\s+#(\S+)$|^@[\w.-]+\s+#(\S+)\s+%\S+$")
 
@@ -83,6 +87,8 @@ INSTRUCTION = re.compile(
 
 def without_noise(text: str) -> str:
     """`text` with everything that is never a code blotted out; places stay the same."""
+    if not _MAY_BE_NOISE.search(text):
+        return text
     for noise in NOISE:
         text = noise.pattern.sub(_blot, text)
     return text
@@ -90,6 +96,8 @@ def without_noise(text: str) -> str:
 
 def without_addresses(text: str) -> str:
     """`text` with addresses blotted out, so that their words are not taken for its own."""
+    if not _MAY_BE_ADDRESS.search(text):
+        return text
     for noise in NOISE:
         if noise.kind in _WEB:
             text = noise.pattern.sub(_blot, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from pytest_agentmail.mail.extraction.languages import LANGUAGES
@@ -72,7 +72,7 @@ def terms(text: str, kinds: tuple[str, ...]) -> list[Term]:
     if len(lowered) != len(text):  # a few capitals become two characters
         lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     index = _index(kinds)
-    found = [*_words(lowered, index), *_glued(lowered, index)]
+    found = [*_words(lowered, kinds), *_glued(lowered, index)]
     found.sort(key=lambda term: (term.start, -term.end, kinds.index(term.kind)))
     chosen: list[Term] = []
     for term in found:
@@ -81,18 +81,20 @@ def terms(text: str, kinds: tuple[str, ...]) -> list[Term]:
     return chosen
 
 
-def _words(text: str, index: _Index) -> list[Term]:
+def _words(text: str, kinds: tuple[str, ...]) -> list[Term]:
     tokens = [(t.start(), t.end(), t[0]) for t in _TOKEN.finditer(text)]
     found: list[Term] = []
     for place, (start, _, token) in enumerate(tokens):
-        for word in _beginning_with(token[:_LONGEST_TOKEN], index):
+        for word in _beginning_with(token[:_LONGEST_TOKEN], kinds):
             end = _end_of(word, tokens, place, text)
             if end:
                 found.append(Term(start, end, word.kind, text[start:end]))
     return found
 
 
-def _beginning_with(token: str, index: _Index) -> list[_Word]:
+@lru_cache(maxsize=20_000)  # the same few words stand in most mails
+def _beginning_with(token: str, kinds: tuple[str, ...]) -> list[_Word]:
+    index = _index(kinds)
     words = [*index.whole.get(token, ())]
     for cut in range(_SHORTEST_STEM, len(token) + 1):
         words += index.starts.get(token[:cut], ())
