@@ -162,9 +162,18 @@ def test_a_hint_says_who_froze_time():
 
 
 def test_warming_up_leaves_nothing_frozen():
+    frozen.warm.cache_clear()
     frozen.warm()
     assert frozen.frozen_by() is None
     assert not frozen.frozen_by_us()
+
+
+def test_a_frozen_suite_is_not_warmed_up():
+    frozen.warm.cache_clear()
+    with freeze_time(MAY_DAY):
+        frozen.warm()
+        assert frozen.frozen_by() == "freezegun"
+        assert datetime.now(UTC) == MAY_DAY
 
 
 def test_models_made_before_take_times_of_a_drive():
