@@ -220,6 +220,9 @@ _MAILBOX = re.compile(
     r"""|<(?P<angle>[^<>]*)>?|(?P<group>:)|(?P<plain>[^,;"(<:]+)"""
 )
 
+# Text in ISO 2022 that was left as it is: its octets look like punctuation.
+_SHIFTED = re.compile(r"\x1b\$(?:[@AB]|\([CD])[^\x1b]*(?:\x1b\([BJ]|$)")
+
 
 def addresses(raw: str, notes: _Notes, likely: Sequence[str] = ()) -> list[NamedAddress]:
     """The mailboxes of a From, To or Cc field, in order; groups are opened, empty ones vanish."""
@@ -239,19 +242,20 @@ def addresses(raw: str, notes: _Notes, likely: Sequence[str] = ()) -> list[Named
         words.clear()
         angle, comment = None, ""
 
-    for token in _MAILBOX.finditer(raw):
+    for token in _MAILBOX.finditer(_SHIFTED.sub(lambda run: "x" * len(run[0]), raw)):
+        written = raw[token.start(token.lastgroup or 0) : token.end(token.lastgroup or 0)]
         if token["comma"]:
             close()
         elif token["group"]:
             words.clear()
         elif token["angle"] is not None:
-            angle = token["angle"]
+            angle = written
         elif token["comment"]:
-            comment = token["comment"].strip("()")
+            comment = written.strip("()")
         elif token["quoted"]:
-            words.append(re.sub(r"\\(.)", r"\1", token["quoted"].strip('"')))
+            words.append(re.sub(r"\\(.)", r"\1", written.strip('"')))
         else:
-            words.append(token["plain"].strip())
+            words.append(written.strip())
     close()
     return [each for each in found if each.address or each.name]
 

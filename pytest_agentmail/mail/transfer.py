@@ -24,7 +24,7 @@ _QUOTED_UTF8 = re.compile(rb"=(?:C[2-9A-F]|D[0-9A-F]|E[0-9A-F]=[89AB][0-9A-F])=[
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n)")
 _BAD_QUOTING = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?\n|[ \t]*$)")
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
-_RULE = re.compile(rb"([-_=*~#.])\1{2,}|.*\w [A-Za-z]+ \w.*")  # a line drawn, or words
+_RULE = re.compile(rb"-{5,}|_{5,}")  # a line drawn above what a gateway appends
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -125,27 +125,27 @@ def _base64(payload: bytes, notes: _Notes) -> bytes:
 class _Base64Block:
     """A base64 body among what else stands there: stray characters, foreign lines, a trailer.
 
-    Encoders make all lines but the last equally long. So a line that is as long as the others
-    without its strays belongs to them, and a shorter one between them is foreign even when it
-    holds nothing but letters.
+    Encoders make all lines but the last equally long, so a shorter line between them is foreign
+    even when it holds nothing but letters.
     """
 
     def __init__(self, payload: bytes) -> None:
         self.lines: list[bytes] = []
         self.strange = self.skipped = False
         rows = [row.strip(b" \t\r\x0b\x0c") for row in payload.split(b"\n")]
-        good = self._recognised(rows)
+        good = [_without_strays(row) for row in rows]
+        self._width = max((len(line) for line in good if line), default=0)
         last = self._last_row(good)
         for number, line in enumerate(good[: last + 1]):
             if line is None:
                 self.strange = self.skipped = True
             elif line and not self._foreign(line, last=number == last):
                 self.lines.append(line)
-                self.skipped |= line != _packed(rows[number])
+                self.skipped |= line != rows[number].translate(_URL_SAFE, b" \t\x0b\x0c")
             else:
                 self.skipped |= bool(line)
         rest = b"\n".join(rows[last + 1 :]).strip(b"\n")
-        self.trailer = b"\n\n" + rest if re.search(rb"\w", rest) else b""
+        self.trailer = b"\n\n" + rest if rest else b""
         self.strange |= bool(rest)
 
     @property
@@ -153,49 +153,27 @@ class _Base64Block:
         """Whether more of the body is base64 than is not."""
         return sum(map(len, self.lines)) > len(self.trailer)
 
-    def _recognised(self, rows: list[bytes]) -> list[bytes | None]:
-        """Each row without stray characters; None for what is something else."""
-        clean = [_NOT_BASE64.sub(b"", _packed(row)) for row in rows]
-        whole = [
-            line == _packed(row) and not _RULE.fullmatch(row)
-            for row, line in zip(rows, clean, strict=True)
-        ]
-        perfect = [line for line, is_whole in zip(clean, whole, strict=True) if is_whole]
-        self._width = max(map(len, perfect or clean))
-        short = self._width < _LONG_LINE and not any(line.endswith(b"=") for line in clean)
-        self.strange |= short  # a few words would look the same
-        return [
-            line if is_whole or self._belongs(row, line) else None
-            for row, line, is_whole in zip(rows, clean, whole, strict=True)
-        ]
-
-    def _belongs(self, row: bytes, line: bytes) -> bool:
-        """Whether a row that holds more than base64 is a line with stray characters."""
-        strays = len(_packed(row)) - len(line)
-        few = strays <= max(1, len(row) * _FEW_STRAYS) and not _RULE.fullmatch(row)
-        return few and (len(line) == self._width or len(line) >= _SURELY_BASE64)
-
     def _last_row(self, good: list[bytes | None]) -> int:
         """The last line that is base64 by its form, or by what stands above it."""
         if None not in good:
             return len(good) - 1
-        last, above, ended = -1, False, False
+        last, above = -1, False
         for number, line in enumerate(good):
-            if not line:
-                above = False
-                continue
-            fits = len(line) % 4 == 0 and (len(line) == self._width or above)
-            fits |= not ended and (len(line) >= _LONG_LINE or line.endswith(b"="))
+            fits = line is not None and (
+                len(line) >= _LONG_LINE
+                or line.endswith(b"=")
+                or (above and len(line) % 4 == 0 and bool(line))
+            )
             if fits:
                 last = number
-            above = fits and len(line) == self._width
-            ended |= fits and line.endswith(b"=")
+            above = fits and line is not None and len(line) == self._width
         return last
 
     def _foreign(self, line: bytes, *, last: bool) -> bool:
         return (
             not last
-            and len(line) < min(self._width, _LONG_LINE)
+            and len(line) < self._width
+            and len(line) < _LONG_LINE
             and len(line) % 4 != 0
             and self._width % 4 == 0
         )
@@ -211,8 +189,19 @@ class _Base64Block:
         return bytes(decoded)
 
 
-def _packed(row: bytes) -> bytes:
-    return row.translate(_URL_SAFE, b" \t\x0b\x0c")
+def _without_strays(row: bytes) -> bytes | None:
+    """A line without the few characters that are not base64; None when it is something else."""
+    if _RULE.fullmatch(row):
+        return None
+    packed = row.translate(_URL_SAFE, b" \t\x0b\x0c")
+    line = _NOT_BASE64.sub(b"", packed)
+    if re.search(rb"[^=]=+[^=]", row) and re.search(rb"[\"'<>&?]", row):
+        return None  # markup or an address
+    strays = len(packed) - len(line)
+    apart = len(row.split()) - 1
+    if strays and strays > max(1, len(row) * _FEW_STRAYS):
+        return None
+    return None if apart > 1 and len(line) < _LONG_LINE * 3 else line
 
 
 _TRANSFER: dict[str, Callable[[bytes, _Notes], bytes]] = {

@@ -37,7 +37,9 @@ def signs_of_age(read: ReadLine, sighting: Sighting) -> Iterator[Reason]:
             other.kind == "over" and between[0] <= other.start < between[1] for other in words
         )
         if (term.kind == "old" and preceded and near and not over_between) or (
-            term.kind == "over" and not preceded and not _conditional(read.clean, term)
+            term.kind == "over"
+            and (not preceded or (near and "\t" in read.clean[between[0] : between[1]]))
+            and not _conditional(read.clean, term)
         ):
             yield Reason(STALE, f"counts no more ({term.text})")
         elif term.kind == "fresh" and near:

@@ -15,7 +15,8 @@ from pytest_agentmail.mail.extraction.page import Page
 from pytest_agentmail.mail.extraction.quoting import subject_line
 from pytest_agentmail.mail.extraction.reading import read_lines
 from pytest_agentmail.mail.extraction.shapes import ascii_forms
-from pytest_agentmail.mail.extraction.signs import signs_of
+from pytest_agentmail.mail.extraction.signs import TO_ENTER, TO_ENTER_ABOVE, signs_of
+from pytest_agentmail.mail.extraction.sole import sign_of_sole
 from pytest_agentmail.mail.extraction.vocabulary import CODE_KINDS, terms
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ ALIKE = 6  # points that make no difference between two codes
 # What the mail as a whole says about one place.
 NAMED_IN_SUBJECT = 15
 IN_SUBJECT = 8
+WHAT_TO_ENTER = 8
 REPEATED = 6
 BOUND_TO_DOMAIN = 12
 NOT_DISPLAYED = -25
@@ -63,6 +65,7 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
     named_in_subject = any(t.kind == "code" for t in terms(ascii_forms(subject), CODE_KINDS))
     tallies: dict[str, _Tally] = {}
     bound: set[str] = set()
+    shown = "html" if html.visible_text else "text"
     sources = (
         ("subject", Page((subject_line(subject),)).cut().lines),
         ("html", html.cut().lines),
@@ -78,6 +81,11 @@ def find_codes(subject: str, html: Page, text: Page) -> tuple[Candidate, ...]:
                 reasons = list(signs_of(reads, index, sighting))
                 if named_in_subject and where != "subject":
                     reasons.append(Reason(NAMED_IN_SUBJECT, "the subject speaks of a code"))
+                    if TO_ENTER in reasons or TO_ENTER_ABOVE in reasons:
+                        reasons.append(Reason(WHAT_TO_ENTER, "that is what one is told to enter"))
+                unnamed = sum(reason.points for reason in reasons) < ENOUGH
+                if where == shown and unnamed:
+                    reasons += sign_of_sole(subject, reads, read, sighting)
                 if where == "subject":
                     reasons.append(Reason(IN_SUBJECT, "stands in the subject"))
                 if where == "text" and displayed and sighting.value not in displayed:

@@ -6,7 +6,7 @@ All of a list are equally good, so none of them is the code while another stands
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +15,26 @@ if TYPE_CHECKING:
     from pytest_agentmail.mail.extraction.reading import ReadLine
     from pytest_agentmail.mail.extraction.shapes import Sighting
 
-__all__ = ["mark_lists"]
+__all__ = ["mark_choices", "mark_lists"]
 
 _FEWEST = 3
 _NUMBERING = re.compile(r"(?<!\S)[(#]?\d{1,2}[.):]?(?!\S)")
 _BETWEEN = re.compile(r"\s*(?:[,;/|·•、，；]|[^\W\d_]{1,4})\s*(?:[^\W\d_]{1,4}\s*)?")
+# Two that one of these joins are a choice: what names the one names the other.
+_CHOICE = re.compile(
+    r"\s*(?:/|\b(?:or|and|oder|und|ou|et|o|u|y|e|of|en|eller|og|och|tai|ja|lub|i|nebo|a|vagy|és|sau|și|или|и|або|та|ή|και"
+    r"|veya|ve|atau|dan|hoặc|và)\b|或|和|或者|または|又は|と|또는|أو|או|یا|या|หรือ)\s*",
+    re.IGNORECASE,
+)
+
+
+def mark_choices(reads: list[ReadLine]) -> None:
+    """Note in each line which of its codes are offered one beside the other."""
+    for read in reads:
+        for first, second in pairwise(read.found):
+            joined = _CHOICE.fullmatch(read.clean, first.end, second.start)
+            if joined and _form_of(first) == _form_of(second):
+                read.choices |= {first.start, second.start}
 
 
 def mark_lists(reads: list[ReadLine]) -> None:

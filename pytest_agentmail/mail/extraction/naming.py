@@ -102,7 +102,8 @@ def _named_in_segment(
 ) -> Reason | None:
     """A word for "code" in the same sentence; each names the number nearest to it."""
     best: Reason | None = None
-    listed = [each for each in [*beside, sighting] if {each.start, sighting.start} <= read.listed]
+    together = read.listed if sighting.start in read.listed else read.choices
+    listed = [each for each in [*beside, sighting] if {each.start, sighting.start} <= together]
     first = min(listed, default=sighting)
     rivals = [
         each
@@ -157,12 +158,12 @@ def _named_around(reads: list[ReadLine], index: int, sighting: Sighting) -> Reas
         index -= 1  # what stands above the list names all of it
     above = neighbours(reads, index + listed, step=-1, count=5)
     for distance, line in enumerate(above):
-        kinds = [term.kind for term in line.terms]
-        if "code" in kinds:
-            text = next(t.text for t in reversed(line.terms) if t.kind == "code")
-            return Reason(NAMED_ABOVE - 4 * distance, f"{text!r} stands above it")
-        if distance == 0 and (label := _short_label(line)):
+        named = [term for term in line.terms if term.kind == "code"]
+        label = None if distance else _label_above(line, named)
+        if label:
             return Reason(LABELLED, f"is labelled as {_LABELS[label.kind]} ({label.text})")
+        if named:
+            return Reason(NAMED_ABOVE - 4 * distance, f"{named[-1].text!r} stands above it")
         if any(alone(line.clean, each) for each in line.found):
             break
     return _named_below(reads, index)
@@ -194,9 +195,18 @@ def _named_below(reads: list[ReadLine], index: int) -> Reason | None:
     return None
 
 
+def _label_above(line: ReadLine, named: list[Term]) -> Term | None:
+    """The word by which the line right above says that it is a number of another sort."""
+    if not named:
+        return _short_label(line)
+    return next((term for term in line.terms if term.kind == "promo"), None)
+
+
 def _short_label(line: ReadLine) -> Term | None:
-    """The word that makes a short line the label of what follows."""
-    if len(line.clean.strip()) > _NEAR or any(t.kind in {"act", "figures"} for t in line.terms):
+    """The word that makes a short line the label of what follows; a number in it has it."""
+    if line.found or len(line.clean.strip()) > _NEAR:
+        return None
+    if any(t.kind in {"act", "figures"} for t in line.terms):
         return None
     labels = [term for term in line.terms if term.kind in _LABELS]
     return labels[-1] if labels else None

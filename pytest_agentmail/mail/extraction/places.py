@@ -12,7 +12,7 @@ from pytest_agentmail.mail.extraction.noise import INSTRUCTION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_agentmail.mail.extraction.page import Page
+    from pytest_agentmail.mail.extraction.page import Anchor, Page
 
 __all__ = ["Place", "in_anchors", "in_lines"]
 
@@ -40,9 +40,11 @@ class Place:
 
 def in_anchors(page: Page) -> Iterator[Place]:
     """What can be pressed."""
-    for anchor in page.anchors:
+    for last, anchor in zip([None, *page.anchors], page.anchors, strict=False):
         line = page.lines[anchor.line].text if page.lines else ""
         before = line[: anchor.start]
+        if last and _is_other_choice(last, anchor, line):
+            before = ""
         shown = find_addresses(anchor.text)
         alone = not re.search(r"[^\W_]", line.replace(anchor.text, "", 1))
         if alone:
@@ -59,6 +61,13 @@ def in_anchors(page: Page) -> Iterator[Place]:
             bool(INSTRUCTION.search(line)),
             quoted=page.lines[anchor.line].look_at(anchor.start).quoted if page.lines else False,
         )
+
+
+def _is_other_choice(last: Anchor, anchor: Anchor, line: str) -> bool:
+    """Whether two buttons stand side by side, so that the one says nothing about the other."""
+    between = line[last.start + len(last.text) : anchor.start]
+    side_by_side = last.line == anchor.line and not re.search(r"[^\W_]", between)
+    return side_by_side and last.button and anchor.button
 
 
 def _bare_host(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_agentmail.mail.extraction.listing import mark_lists
+from pytest_agentmail.mail.extraction.listing import mark_choices, mark_lists
 from pytest_agentmail.mail.extraction.noise import (
     DOMAIN_BOUND,
     INSTRUCTION,
@@ -56,6 +56,7 @@ class ReadLine:
     segments: list[tuple[int, int]]
     ordered: bool = False  # talks to machines
     listed: frozenset[int] = frozenset()  # where codes start that are listed with others
+    choices: frozenset[int] = frozenset()  # where codes start of which each is as good
 
     def segment_of(self, place: int) -> tuple[int, int]:
         """The sentence that `place` stands in."""
@@ -110,6 +111,7 @@ def read_lines(lines: Iterable[Line], bound: set[str]) -> list[ReadLine]:
             for read in paragraph:
                 read.ordered = bool(INSTRUCTION.search(read.clean)) or len(paragraph) > 1
     mark_lists(reads)
+    mark_choices(reads)
     return reads
 
 

@@ -63,6 +63,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("two groups of three digits", _whole(r"\d{3}[ -]\d{3}"), 18, joined=True),
     _shape("groups of digits", _whole(r"\d{2}(?:[ -]\d{2}){2,4}|\d{4}[ -]\d{4}|\d{3}(?:[ -]\d{3}){2}|\d{5}[ -]\d{5}"), 10, joined=True),
     _shape("uneven groups of digits", r"(?<=\A)\d{2,4}(?:[ -]\d{2,4}){1,3}(?=\Z)", 4, joined=True),
+    _shape("spaced groups of capitals and digits", r"(?<=\A)(?=[A-Z ]*\d)(?=[\d ]*[A-Z])[A-Z0-9]{2,5}(?: [A-Z0-9]{2,5}){1,4}(?=\Z)", -4),
     _shape("prefix and digits", r"[A-Z]{1,2}-\d{4,8}", 18),
     _shape("six digits", r"\d{6}", 20),
     _shape("four, five, seven or eight digits", r"\d{4,5}|\d{7,8}", 14),

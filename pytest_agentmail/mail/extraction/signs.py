@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_agentmail.mail.extraction.age import signs_of_age
+from pytest_agentmail.mail.extraction.age import STALE, signs_of_age
 from pytest_agentmail.mail.extraction.candidates import Reason
 from pytest_agentmail.mail.extraction.naming import names_of, neighbours
 from pytest_agentmail.mail.extraction.reading import ReadLine, alone, alone_in_cell
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pytest_agentmail.mail.extraction.shapes import Sighting
     from pytest_agentmail.mail.extraction.vocabulary import Term
 
-__all__ = ["signs_of"]
+__all__ = ["TO_ENTER", "TO_ENTER_ABOVE", "signs_of"]
 
-TO_ENTER = 14
+TO_ENTER = Reason(14, "one is told to enter it")
 TO_GO_ON = 16
-TO_ENTER_ABOVE = 10
+TO_ENTER_ABOVE = Reason(10, "the line above says to enter it")
 MADE_OF_THAT = 14
 OWN_LINE = 12
 OWN_CELL = 8
@@ -32,6 +32,7 @@ BOLD, LARGE, HEADING, FRAMED = 6, 12, 6, 8
 BUYS_SOMETHING = -50
 INSTRUCTED = -50
 STRUCK, QUOTED, DIALLED = -70, -60, -50
+IN_QUOTATION = STALE  # as lasting: what somebody named so is no code anywhere in the mail
 NUMBERED = -25
 LIKE_A_YEAR = -8
 ROUND = -12
@@ -51,8 +52,26 @@ def signs_of(reads: list[ReadLine], index: int, sighting: Sighting) -> Iterator[
     start, end = read.segment_of(sighting.start)
     if any(term.kind == "promo" for term in words) or "%" in read.plain[start:end]:
         yield Reason(BUYS_SOMETHING, "the sentence speaks of a voucher or discount")
+    if _in_quotation(read, sighting):
+        yield Reason(IN_QUOTATION, "is part of words that the mail quotes")
     if read.ordered:
         yield Reason(INSTRUCTED, "stands beside instructions to a machine")
+
+
+# Words that somebody else chose, such as the name of a board one is invited to.
+_QUOTATION = re.compile(
+    r"\"[^\"\n]{1,200}\"|“[^“”\n]{1,200}”|«[^«»\n]{1,200}»|„[^„“”\n]{1,200}[“”]"
+)
+_FEWEST_WORDS = 4
+
+
+def _in_quotation(read: ReadLine, sighting: Sighting) -> bool:
+    """Whether a quotation holds it together with the words that name it."""
+    for quotation in _QUOTATION.finditer(read.plain):
+        start, end = quotation.span()
+        if start < sighting.start < end and len(quotation[0].split()) >= _FEWEST_WORDS:
+            return any(term.kind == "code" and start < term.start < end for term in read.terms)
+    return False
 
 
 def _signs_of_use(
@@ -61,7 +80,7 @@ def _signs_of_use(
     """Whether one is told to enter it, in its sentence or in the line above."""
     kinds = {term.kind for term in words}
     if "act" in kinds:
-        yield Reason(TO_ENTER, "one is told to enter it")
+        yield TO_ENTER
         start, end = reads[index].segment_of(sighting.start)
         for term in reads[index].aims:
             if term.kind == "confirm" and start <= term.start < end:
@@ -72,7 +91,7 @@ def _signs_of_use(
     above = next(iter(neighbours(reads, index, step=-1, count=1)), None)
     kinds = {term.kind for term in above.terms} if above else set()
     if "act" in kinds:
-        yield Reason(TO_ENTER_ABOVE, "the line above says to enter it")
+        yield TO_ENTER_ABOVE
     if "figures" in kinds and "code" not in kinds:
         yield Reason(MADE_OF_THAT, "the line above says what it is made of")
 

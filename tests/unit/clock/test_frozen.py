@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import sys
 import threading
+import threading
 import time
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -104,6 +105,10 @@ def test_hb_62_a_wait_that_outlives_its_loop_is_no_trouble():
     loop.close()
     ring(wakeup)
     assert task.done()
+    for thread in threading.enumerate():
+        if thread.name == "agentmail-timers":
+            thread.join(10)
+            assert not thread.is_alive()
 
 
 def test_a_wait_longer_than_any_lock_waits():

@@ -135,11 +135,11 @@ def test_a_run_that_has_ended_has_no_refusals(fresh_world):
     small = fresh_world()
     under_way = Underway(small.post_office)
     log = AcceptanceLog(small.post_office, under_way)
-    ada = small.lease("ada")
+    small.lease("ada")
     under_way.addresses("client", "ada@agentmail.example")
     under_way.refuses("client", 451)
     assert len(log.refusals("run-one")) == 1
-    small.post_office.release([ada], test="test")
+    small.post_office.release(small.post_office.mailboxes("run-one"), test="test")
     under_way.refuses("client", 451)
     assert log.refusals("run-one") == ()
 

@@ -23,6 +23,7 @@ LONG = b"Please confirm your address at https://a.example/c?token=3Dabcdefghijkl
         (b"Y29\x0bk!ZQ==", "base64", b"code", "characters that are not base64 were skipped"),
         (b"Y29kZ", "base64", b"cod", "the base64 body is cut short"),
         (b"Y29kZQ==Y29kZQ==", "base64", b"codecode", None),
+        (b"Q29kZSAxMjM0NTYsIGVudGVyIGl0Lgo=\n\n__________\nChecked by\n", "base64", b"Code 123456, enter it.\n\n\n__________\nChecked by", "plain text behind the base64 body was kept"),
         (b"-_-_", "base64", b"\xfb\xff\xbf", None),
         (b"<p>Code: 123</p>", "base64", b"<p>Code: 123</p>", "a body labelled base64 holds plain text and was left as it is"),
         (b"begin 644 a\n$8V]D90\n$8V]D90\nend\n", "x-uuencode", b"codecode", None),

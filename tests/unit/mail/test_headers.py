@@ -88,6 +88,8 @@ def test_parameters(raw, value, found):
         ("Ann <a@b.example", [("Ann", "a@b.example")]),
         ("Just a name", [("Just a name", "")]),
         (octets("Jörg <jörg@müller.example>"), [("Jörg", "jörg@müller.example")]),
+        ("\x1b$B$+$b$a;TEE;R?=@A\x1b(B <a@b.example>", [("かもめ市電子申請", "a@b.example")]),
+        ("\x1b$B$+$b$a;T", [("かもめ市", "")]),
         ("", []),
         ("<>, ,", []),
     ],

@@ -83,7 +83,7 @@ def test_what_is_displayed(html, text):
         ("<font size=5>a</font>", Look(large=True)),
         ("<s>a</s>", Look(struck=True)),
         ("<blockquote type=cite>a</blockquote>", Look(quoted=True, indented=True)),
-        ("<div class=gmail_quote>a</div>", Look(quoted=True, indented=True)),
+        ("<div class=gmail_quote>a</div>", Look(quoted=True)),
         ("<a href='tel:1'>a</a>", Look(dialled=True)),
         ("<div style='letter-spacing:5px'>a</div>", Look(framed=True)),
         ("<div style='border:1px dashed red'>a</div>", Look(framed=True)),

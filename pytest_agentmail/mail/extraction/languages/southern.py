@@ -8,7 +8,7 @@ __all__ = ["LANGUAGES"]
 
 LANGUAGES: dict[str, Language] = {
     "ar": Language(
-        code="رمز|الرمز|رمزك|رمز التحقق|رمز التأكيد|رمز الدخول|كود|الكود|رقم التحقق|رقم التأكيد السري|كلمة مرور لمرة واحدة|كلمة المرور المؤقتة|كلمة السر المؤقتة|الرقم السري|كلمة المرور لمرة واحدة|كلمة السر لمرة واحدة|كلمة سر لمرة واحدة|كلمة مرور مؤقتة|كلمة سر مؤقتة|الرمز السري|رمز سري|رمز المرور|رمز الأمان|رمز الدخول المؤقت|كلمة المرور ذات الاستخدام الواحد",
+        code="رمز|الرمز|رمزك|رمز التحقق|رمز التأكيد|رمز الدخول|كود|الكود|رقم التحقق|رقم التأكيد السري|كلمة مرور لمرة واحدة|كلمة المرور المؤقتة|كلمة السر المؤقتة|الرقم السري|كلمة المرور لمرة واحدة|كلمة السر لمرة واحدة|كلمة سر لمرة واحدة|كلمة مرور مؤقتة|كلمة سر مؤقتة|الرمز السري|رمز سري|رمز المرور|رمز الأمان|رمز الدخول المؤقت|كلمة المرور ذات الاستخدام الواحد|كلمة التحقق|كلمة تحقق|كلمة التأكيد|كلمة الدخول المؤقتة",
         figures="أرقام|خانات|الأرقام|أحرف",
         act="أدخل|ادخل|أدخله|استخدم|استخدمه|اكتب|إدخال|قم بإدخال",
         fresh="رمز جديد|الرمز الجديد|رمزك الجديد|الجديد|بدلا منه",
@@ -216,7 +216,7 @@ LANGUAGES: dict[str, Language] = {
         fresh="mã mới|mã hiện tại|thay vào đó",
         old="mã cũ|mã trước|mã trước đó|thay cho|thay thế cho|thay thế|thay vì|không dùng|không sử dụng|đừng dùng",
         over="đã hết hạn|hết hạn|hết hiệu lực|không còn hiệu lực|không còn hợp lệ|không hợp lệ|đã bị thay thế|bị hủy|không dùng được|đã bị hủy",
-        other="mã bưu điện|mã bưu chính|mã lỗi|mã nguồn|mã qr|mã vạch|mã quốc gia|mã vùng|mã số thuế|mã sản phẩm|mã zip",
+        other="mã bưu điện|mã bưu chính|mã lỗi|mã nguồn|mã qr|mã vạch|mã quốc gia|mã vùng|mã số thuế|mã sản phẩm|mã zip|mã bạn đọc|mã độc giả|mã hội viên|mã học viên|mã sinh viên|mã nhân viên|mã bệnh nhân|mã hồ sơ|mã thẻ|mã đại lý",
         promo="mã giảm giá|giảm giá|mã khuyến mãi|khuyến mãi|mã ưu đãi|ưu đãi|phiếu quà|thẻ quà|voucher",
         phone="điện thoại|đt|gọi|tổng đài|hotline|fax|di động|số điện thoại",
         order="đơn hàng|mã đơn hàng|mã đơn|hóa đơn|mã hóa đơn|đặt chỗ|mã đặt chỗ|mã đặt phòng|đặt phòng|mã vận đơn|vận đơn|kiện hàng|biên lai|giao dịch|mã giao dịch|số vé|thanh toán|chuyến bay|số hiệu chuyến bay",
