@@ -6,7 +6,6 @@ import asyncio
 import importlib
 import sys
 import threading
-import threading
 import time
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from pytest_agentmail.clock import frozen, wall
 from pytest_agentmail.clock.driven import driving
 from pytest_agentmail.clock.pausing import ring
 from pytest_agentmail.clock.real import RealClock
+from pytest_agentmail.clock.timers import timers
 from pytest_agentmail.clock.virtual import VirtualClock
 from pytest_agentmail.clock.wall import WALL
 
@@ -105,10 +105,7 @@ def test_hb_62_a_wait_that_outlives_its_loop_is_no_trouble():
     loop.close()
     ring(wakeup)
     assert task.done()
-    for thread in threading.enumerate():
-        if thread.name == "agentmail-timers":
-            thread.join(10)
-            assert not thread.is_alive()
+    assert not timers._live
 
 
 def test_a_wait_longer_than_any_lock_waits():
