@@ -14,7 +14,7 @@ from pytest_agentmail.agents.driver import Outcome, live
 from pytest_agentmail.agents.playing import Playing
 from pytest_agentmail.agents.report import RunReport
 from pytest_agentmail.agents.tools import CallCount, Tools
-from pytest_agentmail.errors import AgentMailError, BudgetExceeded, SettingsError
+from pytest_agentmail.errors import AgentMailError, BudgetExceeded, ClockError, SettingsError
 from pytest_agentmail.mail.address import Address, random_letters, stable_address, unique_address
 from pytest_agentmail.mail.composing import written
 from pytest_agentmail.mail.mailbox import Mailbox, Surroundings
@@ -158,6 +158,7 @@ class AgentRun:
         An `async` agent gets a fresh event loop.
 
         Raises:
+            ClockError: The virtual clock cannot set `datetime`, since something else does.
             AgentMailError: The run has ended, or an event loop is running; use `drive_async` then.
             BudgetExceeded: The run was driven before, and has fewer checks left than the setting
                 `resume_minimum` says; the agent was not called.
@@ -166,8 +167,12 @@ class AgentRun:
         """
         __tracebackhide__ = True
         self._refuse_if_closed()
-        with self._timing.driven():
-            self._outcome = self._live(agent, *args, **kwargs)
+        try:
+            with self._timing.driven():
+                self._outcome = self._live(agent, *args, **kwargs)
+        except ClockError as error:
+            # From entering or leaving it: what is between here and there tells nobody anything.
+            raise error.with_traceback(None) from None
         report = self.report
         if report.error is not None and self._settings.raises:
             with suppress(AttributeError):

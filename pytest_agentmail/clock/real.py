@@ -84,8 +84,13 @@ async def _told(wakeup: Future[None], seconds: float) -> None:
             loop.call_soon_threadsafe(told.set)
 
     cancel = timers.after(seconds, tell)
+
+    def woken(_: Future[None]) -> None:
+        cancel()  # here too, since nobody is left to do it where the loop is gone
+        tell()
+
     try:
-        wakeup.add_done_callback(lambda _: tell())
+        wakeup.add_done_callback(woken)
         await told.wait()
     finally:
         cancel()

@@ -407,3 +407,31 @@ def test_it(agent_run):
     result = suite.run_with()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([CONFLICT.replace("freezegun", "time-machine")])
+
+
+def test_a_clock_that_cannot_set_datetime_fails_at_the_line_of_the_test(pytester):
+    pytester.makepyfile(
+        """
+        import freezegun
+        import pytest
+
+        @pytest.mark.agentmail(clock="virtual")
+        @freezegun.freeze_time("2020-01-01")
+        def test_it(agent_run):
+            agent_run.drive(lambda run: None)
+        """
+    )
+    result = pytester.runpytest_subprocess("--disable-plugin-autoload", "-p", "agentmail")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">       agent_run.drive(lambda run: None)",
+            "E *ClockError: `datetime` is frozen by freezegun, and the virtual clock of "
+            "pytest_agentmail would set it, too. Drop the freeze; or mark the test "
+            "agentmail(datetime=False), which leaves `datetime` to freezegun; or "
+            "agentmail(clock='real')",
+            "",
+            "test_a_clock_that_cannot_set_datetime_fails_at_the_line_of_the_test.py:7: ClockError",
+        ],
+        consecutive=True,
+    )

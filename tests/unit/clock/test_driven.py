@@ -425,8 +425,8 @@ def test_two_drives_of_two_clocks_need_datetime_for_themselves(clock):
         assert time.monotonic() == 0
         assert datetime.now(UTC) == START
     assert str(failure.value) == (
-        "two virtual clocks would set `datetime` at once; give both runs the same clock, or mark"
-        " one of the tests agentmail(datetime=False)"
+        "two virtual clocks would set `datetime` at once; drive one run after the other, or open"
+        " one of them with datetime=False"
     )
 
 
@@ -501,9 +501,8 @@ def test_a_frozen_suite_is_told_who_fights_with_whom(clock):
         pass
     assert str(failure.value) == (
         "`datetime` is frozen by freezegun, and the virtual clock of pytest_agentmail would set it,"
-        " too. Drop the freeze, and have the clock start at its time: VirtualClock(start=…); or mark"
-        " the test agentmail(datetime=False), which leaves `datetime` to freezegun; or"
-        " agentmail(clock='real')"
+        " too. Drop the freeze; or mark the test agentmail(datetime=False), which leaves `datetime`"
+        " to freezegun; or agentmail(clock='real')"
     )
 
 

@@ -18,6 +18,7 @@ from pytest_agentmail.clock import frozen, wall
 from pytest_agentmail.clock.driven import driving
 from pytest_agentmail.clock.pausing import ring
 from pytest_agentmail.clock.real import RealClock
+from pytest_agentmail.clock.timers import timers
 from pytest_agentmail.clock.virtual import VirtualClock
 from pytest_agentmail.clock.wall import WALL
 
@@ -104,6 +105,7 @@ def test_hb_62_a_wait_that_outlives_its_loop_is_no_trouble():
     loop.close()
     ring(wakeup)
     assert task.done()
+    assert not timers._live
 
 
 def test_a_wait_longer_than_any_lock_waits():
@@ -162,9 +164,18 @@ def test_a_hint_says_who_froze_time():
 
 
 def test_warming_up_leaves_nothing_frozen():
+    frozen.warm.cache_clear()
     frozen.warm()
     assert frozen.frozen_by() is None
     assert not frozen.frozen_by_us()
+
+
+def test_a_frozen_suite_is_not_warmed_up():
+    frozen.warm.cache_clear()
+    with freeze_time(MAY_DAY):
+        frozen.warm()
+        assert frozen.frozen_by() == "freezegun"
+        assert datetime.now(UTC) == MAY_DAY
 
 
 def test_models_made_before_take_times_of_a_drive():
