@@ -77,7 +77,7 @@ class Timers:
             return None
 
 
-timers = Timers()
+timers: Timers = Timers()
 """Those of this process."""
 
 os.register_at_fork(after_in_child=timers._forget)  # noqa: SLF001  (ours)
