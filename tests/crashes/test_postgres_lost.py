@@ -147,7 +147,7 @@ def test_a_commit_that_cannot_be_looked_up_is_an_error_that_says_so(network):
         assert "PostgreSQL was lost during a commit" in str(lost.value)
         assert "It may have been written: read the run again before going on" in str(lost.value)
         network.down = False
-        assert ledger.version == 2
+        assert ledger.version in {1, 2}  # the server may still be at it
         assert ledger.replay() == ledger.snapshot
 
 
